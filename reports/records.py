@@ -1,0 +1,98 @@
+"""The records of a report, schema `mla-merge-report/1`.
+
+Plain data: strings, numbers, dictionaries and tuples, so that a report can be read, merged and drawn
+on a machine that has neither torch nor a kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from reports.strata import Stratum
+
+SCHEMA = "mla-merge-report/1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number:
+    """One float, in the three forms in which people look at it."""
+
+    dec: str
+    """Shortest decimal that reads back to it, `nan` and `inf` included."""
+    hex: str
+    """C99 hexadecimal."""
+    bits: str
+    """Bit pattern in the format of the result, empty for a value that is not of that format."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One fault: what was wrong, the smallest case that shows it, how to see it again."""
+
+    id: str
+    """Kind and a hash of the stored case: the same fault keeps its id."""
+    kind: str
+    """WRONG_VALUE, SPURIOUS_NAN, CRASH, … as the interface lists them."""
+    detector: str
+    """What noticed it: `oracle`, `marker`, `guard band`, `input copy`, `signature`, `isolation`."""
+    family: str
+    """Family of the case that first showed it."""
+    result: str
+    """`output`, `lse`, or empty when the fault is of the whole call."""
+    message: str
+    """One sentence for people."""
+    recipe: dict[str, Any] | None
+    """The recipe of the case that first showed it; None for an explicit case."""
+    case: str
+    """That case as verify.replay takes it: SEED/NUMBER or a file."""
+    shape: dict[str, int]
+    """T, H, S, R and tile of the stored case."""
+    where: dict[str, int] | None
+    """token, head and, for an output, column of the worst value in the stored case."""
+    got: Number | None
+    """What the kernel returned there."""
+    exact: Number | None
+    """What is right there: the correctly rounded value."""
+    ulp: float | None
+    """Signed error there, in ulp; None where it is not a matter of arithmetic."""
+    steps: int | None
+    """Distance from the correctly rounded value in representable numbers."""
+    bound: float | None
+    """The bound on |error| there, in ulp."""
+    values: dict[str, str]
+    """Inputs of the failing row of the stored case, for people: L, tile, m, s, o."""
+    shrunk: bool
+    """Whether the stored case is smaller than the one that was drawn."""
+    similar: int
+    """How many cases of the run showed the same fault, this one included."""
+    repro: dict[str, str]
+    """file, sha256 and command of the replay."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """Everything a run found out, and on what."""
+
+    tool: dict[str, Any]
+    """name, version, git revision, dirty."""
+    run: dict[str, Any]
+    """id, started, finished, argv, profile, seed, workers, mode, status, exit_code, config."""
+    environment: dict[str, Any]
+    """device, arch, driver, library versions, variables that change numerics."""
+    subject: dict[str, Any]
+    """name, import path, source sha256."""
+    oracle: dict[str, Any]
+    """certified fraction, values per tier, most bits used."""
+    bounds: dict[str, Any]
+    """file, sha256, the numbers used."""
+    totals: dict[str, Any]
+    """cases, outputs, passed, failed, known, unsupported, out_of_domain, elapsed_s, outputs_per_s."""
+    strata: tuple[Stratum, ...] = ()
+    """Worst margin first."""
+    findings: tuple[Finding, ...] = ()
+    """Most frequent first."""
+    coverage: dict[str, Any] = field(default_factory=dict)
+    """Cases per family and per family and dtype."""
+    artifacts: tuple[dict[str, str], ...] = ()
+    """path and sha256 of the files written beside the report."""

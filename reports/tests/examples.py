@@ -1,0 +1,73 @@
+"""A small report to render and to read back."""
+
+from __future__ import annotations
+
+import math
+
+from reports.records import Finding, Number, Report
+from reports.strata import EDGES, Stratum, StratumKey
+
+
+def stratum(family: str = "ties", dtype: str = "float32", result: str = "output", **changes) -> Stratum:
+    counts = [0] * (len(EDGES) - 1)
+    counts[0], counts[31] = 9, 1
+    values = {
+        "cases": 1,
+        "outputs": 11,
+        "numbers": 10,
+        "misrounded": 1,
+        "max_ulp": 0.499,
+        "judged_ulp": 0.49,
+        "margin": 0.995,
+        "witness": "0/1 at [0, 0, 3]",
+        "sum_ulp": 0.25,
+        "counts": tuple(counts),
+    }
+    return Stratum(key=StratumKey(family, "stress", dtype, result), **{**values, **changes})
+
+
+def finding(**changes) -> Finding:
+    values = {
+        "id": "SPURIOUS_NAN-0123456789",
+        "kind": "SPURIOUS_NAN",
+        "detector": "oracle",
+        "family": "empties",
+        "result": "output",
+        "message": "output is nan where 0.0 is right",
+        "recipe": {"family": "empties"},
+        "case": "0/1",
+        "shape": {"T": 1, "H": 1, "S": 1, "R": 1, "tile": 1},
+        "where": {"token": 0, "head": 0, "column": 0},
+        "got": Number(dec="nan", hex="nan", bits=""),
+        "exact": Number(dec="0.0", hex="0x0.0p+0", bits="0x00000000"),
+        "ulp": None,
+        "steps": None,
+        "bound": None,
+        "values": {"m": "[-inf]"},
+        "shrunk": True,
+        "similar": 3,
+        "repro": {"file": "out/x.safetensors", "sha256": "00", "command": "python -m verify.replay out/x"},
+    }
+    return Finding(**{**values, **changes})
+
+
+def report(**changes) -> Report:
+    values = {
+        "tool": {"name": "mla-merge-verify", "version": "0.1.0", "revision": "abcdef" * 6, "dirty": False},
+        "run": {"profile": "quick", "seed": 0, "mode": "interpret", "status": "judged", "exit_code": 0},
+        "environment": {"device": "cpu", "versions": {"torch": "2.13.0"}},
+        "subject": {"name": "mla_merge", "import_path": "mla_merge:merge", "source_sha256": "12" * 32},
+        "oracle": {"certified_fraction": 1.0, "tiers": {"exact": 11}, "bits": 384},
+        "bounds": {"path": "bounds.toml", "used": {"ulp": 0.501}},
+        "totals": {
+            "cases": 1,
+            "failed_cases": 0,
+            "outputs": 11,
+            "known": 0,
+            "unsupported": {},
+            "elapsed_s": 1.5,
+            "outputs_per_s": math.inf,
+        },
+        "strata": (stratum(), stratum(result="lse", judged_ulp=0.5, margin=0.999)),
+    }
+    return Report(**{**values, **changes})
