@@ -1,0 +1,1 @@
+"""Certified verification of attention-merge kernels: oracle, ULP metric, judge, campaign, commands."""

@@ -1,0 +1,166 @@
+"""The plain oracle: one row of the merge, exactly, by integers and mpmath alone.
+
+Meant to be checked by eye. A value is enclosed between integers in a fine unit; if the enclosure holds a
+boundary of rounding (a multiple of half an ulp, so a power of two as well), an exact comparison says on
+which side of it, or on it, the value lies. Nothing is ever guessed.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from operator import mul
+
+from verify.oracle.dyadic import CAP, UNIT, PrecisionError, enclose, logarithm, power, sign, to_units
+from verify.oracle.target import Enclosure, Kind, TargetFormat, Value
+
+BITS = 384
+"""Precision of the hoisted weights: den is at least 2^-149 of the largest, masses at most 2^128."""
+
+_FINE = 40  # bits of an enclosure below the ulp
+_ONE = Enclosure(lo=1, hi=1, exponent=0, bits=1)
+_FIRST = 128  # relative bits of the exact path; rounding needs precision + _FINE of them
+
+
+def zero(fmt: TargetFormat) -> Value:
+    """Return the record of an exact zero."""
+    return Value(kind=Kind.NUMBER, rounded=0.0, residual=0.0, exponent=fmt.emin)
+
+
+def round_point(negative: bool, x: int, unit: int, fmt: TargetFormat) -> Value:
+    """Round x·2^unit > 0 to nearest, ties to even, with the format's overflow; give it the sign."""
+    exponent = max(x.bit_length() - 1 + unit, fmt.emin)
+    ulp_bits = exponent - fmt.precision + 1 - unit
+    n, rest, half = x >> ulp_bits, x & ((1 << ulp_bits) - 1), 1 << (ulp_bits - 1)
+    n += rest > half or (rest == half and n & 1)
+    rounded = math.ldexp(n, exponent - fmt.precision + 1)
+    residual = (x - (n << ulp_bits)) / (1 << ulp_bits)
+    if fmt.saturates and rounded >= fmt.max_value:
+        beyond = rounded > fmt.max_value or residual > 0  # |exact| is clamped to the largest value
+        residual = 0.0 if beyond else residual
+        rounded, exponent = fmt.max_value, fmt.emax
+    elif rounded > fmt.max_value:
+        # |exact| is clamped to 2^(emax + 1), which is also what infinity stands for, and n·ulp below it
+        residual = 0.0 if exponent > fmt.emax else residual
+        rounded, exponent = math.inf, min(exponent, fmt.emax + 1)
+    if negative:
+        rounded, residual = -rounded, -residual
+    return Value(kind=Kind.NUMBER, rounded=rounded, residual=residual, exponent=exponent)
+
+
+def quotient(num: Enclosure, den: Enclosure, fmt: TargetFormat, fine: int = _FINE) -> Enclosure:
+    """Enclose num/den, num not 0 and den positive, in units of about 2^-fine ulp of the format there."""
+    if num.hi < 0:
+        mirror = quotient(
+            Enclosure(lo=-num.hi, hi=-num.lo, exponent=num.exponent, bits=num.bits), den, fmt, fine
+        )
+        return Enclosure(lo=-mirror.hi, hi=-mirror.lo, exponent=mirror.exponent, bits=mirror.bits)
+    shift = num.exponent - den.exponent
+    exponent = num.lo.bit_length() - den.hi.bit_length() - 1 + shift  # 2^exponent is at most the quotient
+    unit = max(exponent, fmt.emin) - fmt.precision + 1 - fine
+    up, down = max(shift - unit, 0), max(unit - shift, 0)
+    lo = ((num.lo << up) >> down) // den.hi
+    hi = -(((-num.hi << up) >> down) // den.lo)
+    return Enclosure(lo=lo, hi=hi, exponent=unit, bits=max(num.bits, den.bits))
+
+
+def settle(found: Enclosure, fmt: TargetFormat, side: Callable[[int], int | None]) -> Value | None:
+    """Return the record of the enclosed value; None if the enclosure is too wide to tell.
+
+    `side(edge)` is the exact sign of (value − edge·2^exponent), or None if that is not known.
+    """
+    negative, unit = found.lo < 0 or found.hi < 0, found.exponent
+    lo, hi = (-found.hi, -found.lo) if negative else (found.lo, found.hi)
+    half = 1 << (max(lo.bit_length() - 1 + unit, fmt.emin) - fmt.precision - unit)
+    if hi - lo >= half >> 13:
+        return None
+    edge = -(-lo // half) * half  # the only multiple of half an ulp that [lo, hi] can hold
+    point = (lo + hi) >> 1  # strictly between two multiples of half an ulp, if the edge is out of reach
+    if edge <= hi:
+        where = side(-edge if negative else edge)
+        if where is None:
+            return None
+        outward = -where if negative else where
+        point = edge if outward == 0 else (edge + hi + 1) >> 1 if outward > 0 else (lo + edge - 1) >> 1
+    # it rounds as the value does, and lies in its binade
+    return round_point(negative, point, unit, fmt)
+
+
+def _side_of_zero(sign_of_value: int, edge: int) -> int | None:
+    return None if edge else sign_of_value
+
+
+class Row:
+    """The live segments of one row, all m and s finite, s > 0, with everything that columns share."""
+
+    def __init__(self, m: Sequence[float], s: Sequence[float]) -> None:
+        self.m = [to_units(x) for x in m]
+        self.s = [to_units(x) for x in s]
+        self.top = max(self.m) >> UNIT
+        # 2^(m − top)·2^BITS: off by at most 1.01 before the shift and 1 by it, so by less than 2
+        self.weights = [power(x, BITS) >> (self.top - (x >> UNIT)) for x in self.m]
+        den, error = sum(map(mul, self.s, self.weights)), 2 * sum(self.s)
+        self.den = Enclosure(lo=den - error, hi=den + error, exponent=0, bits=BITS)
+        self.bits = BITS
+
+    def _enclose(self, terms: list[tuple[int, int]], bits: int) -> Enclosure | None:
+        enclosure = enclose(terms, bits)
+        self.bits = max(self.bits, enclosure.bits if enclosure else 0)
+        return enclosure
+
+    def enclose_output(self, column: Sequence[int], fmt: TargetFormat, exact: bool) -> Enclosure | None:
+        """Enclose y of one column of o (units of 2^-149); None: y is 0, or (not exact) may be."""
+        if exact:
+            num = self._enclose(list(zip(column, self.m, strict=True)), _FIRST)
+            den = self._enclose(list(zip(self.s, self.m, strict=True)), _FIRST)
+            return quotient(num, den, fmt) if num and den else None  # den never is 0: every s is positive
+        centre, error = sum(map(mul, column, self.weights)), 2 * sum(map(abs, column))
+        if abs(centre) <= error:
+            return None
+        num = Enclosure(lo=centre - error, hi=centre + error, exponent=0, bits=BITS)
+        return quotient(num, self.den, fmt)
+
+    def output(self, column: Sequence[int], fmt: TargetFormat) -> Value:
+        """Return y = Σ o·2^m / Σ s·2^m for one column of o, given in units of 2^-149."""
+        for exact in (False, True):
+            found = self.enclose_output(column, fmt, exact)
+            if found is None and exact:
+                return zero(fmt)
+            value = settle(found, fmt, partial(self._side, column, found.exponent)) if found else None
+            if value is not None:
+                return value
+        raise PrecisionError(f"{_FIRST} relative bits did not settle m {self.m}, s {self.s}, o {column}")
+
+    def _side(self, column: Sequence[int], unit: int, edge: int) -> int:
+        """Return the sign of y − edge·2^unit, which is that of Σ (o − edge·2^unit·s)·2^m."""
+        up, down = max(unit, 0), max(-unit, 0)
+        scaled = [(o << down) - (edge << up) * s for o, s in zip(column, self.s, strict=True)]
+        return sign(zip(scaled, self.m, strict=True))
+
+    def enclose_lse(self, bits: int) -> Enclosure | None:
+        """Enclose ln Σ s·2^m to a relative width of about 2^(8 − bits); None if it is exactly zero."""
+        mass = [(s, m - (UNIT << UNIT)) for s, m in zip(self.s, self.m, strict=True)]
+        exponent = self.den.hi.bit_length() + self.top - BITS - UNIT
+        near_one = 0 <= exponent <= 1  # then den is in (0.49, 2), else outside of (0.51, 1.99)
+        if near_one:
+            mass.append((-1, 0))  # through den − 1, so that nothing is lost where den is nearly 1
+        enclosure = self._enclose(mass, bits)
+        if enclosure is None:
+            return None
+        found = logarithm(enclosure, int(near_one), bits)
+        self.bits = max(self.bits, found.bits)
+        return found
+
+    def lse(self, fmt: TargetFormat) -> Value:
+        """Return ln den; it is never a tie, for den is algebraic, and exactly 0 only if den is 1."""
+        bits = _FIRST
+        while bits <= CAP:
+            found = self.enclose_lse(bits)
+            if found is None:
+                return zero(fmt)
+            # the logarithm is no multiple of half an ulp but 0; the sign is known
+            side = partial(_side_of_zero, 1 if found.lo > 0 else -1)
+            value = settle(quotient(found, _ONE, fmt, bits), fmt, side)
+            if value is not None:
+                return value
+            bits *= 2
+        raise PrecisionError(f"more than {CAP} bits wanted for the lse of m {self.m}, s {self.s}")

@@ -1,0 +1,50 @@
+"""The oracle's answer as tensors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from verify.oracle.target import Value
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExactValues:
+    """The exact values of one result tensor relative to a target format; all fields have its shape."""
+
+    kind: torch.Tensor
+    """int8: a target.Kind: 0 number, 1 NaN, 2 infinite in exact arithmetic."""
+    rounded: torch.Tensor
+    """float64: the correctly rounded value; ±inf on IEEE overflow, ±max_value on saturation, NaN for NaN."""
+    residual: torch.Tensor
+    """float64: (exact − rounded) / ulp(exact) to within 2^-12.
+
+    A number that overflows an IEEE format is first clamped to ±2^(emax+1), and its ±inf stands for that;
+    for a saturating format exact is clamped to ±max_value. 0 for NaN and infinite.
+    """
+    exponent: torch.Tensor
+    """int32: max(e, emin) with 2^e ≤ |exact| < 2^(e+1), so that ulp(exact) = 2^(exponent − precision + 1)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exact:
+    """The exact results of one merge."""
+
+    output: ExactValues
+    """[T, H, R]."""
+    lse: ExactValues
+    """[T, H]."""
+    tiers: dict[str, int]
+    """How many values each tier decided, by its name."""
+    bits: int
+    """The most working bits that any value needed; 0 if none needed arithmetic."""
+
+
+def from_records(values: Sequence[Value], shape: tuple[int, ...]) -> ExactValues:
+    """Return the records as tensors of `shape`."""
+    return ExactValues(
+        kind=torch.tensor([int(v.kind) for v in values], dtype=torch.int8).reshape(shape),
+        rounded=torch.tensor([v.rounded for v in values], dtype=torch.float64).reshape(shape),
+        residual=torch.tensor([v.residual for v in values], dtype=torch.float64).reshape(shape),
+        exponent=torch.tensor([v.exponent for v in values], dtype=torch.int32).reshape(shape),
+    )
