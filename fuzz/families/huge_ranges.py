@@ -1,0 +1,68 @@
+"""Maxima so far apart that a weight underflows, nearly does, or must not."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import torch
+
+from fuzz.bits import scale_by_power
+from fuzz.case import Domain
+from fuzz.draft import Draft
+from fuzz.family import Family, Shapes
+from fuzz.lengths import LENGTHS
+from fuzz.parameters import ROTATE, Choice, Flag
+
+GAPS: Final[dict[str, tuple[float, ...]]] = {
+    "normal_edge": (125.0, 125.5, 126.0, 126.5, 127.0, 127.5, 128.0),
+    "subnormal_edge": (148.0, 148.5, 149.0, 149.5, 150.0, 150.5, 151.0),
+    "twice_edge": (252.0, 253.0, 254.0, 275.5, 276.0, 298.0, 300.0),
+    "double_edge": (511.0, 512.0, 513.0, 1021.5, 1022.0, 1023.0, 1074.0, 1075.0, 2048.0),
+    "powers": tuple(
+        2.0**k for k in (-149, -126, -60, -24, -10, -1, 0, 1, 2, 3, 4, 5, 6, 8, 12, 16, 23, 24, 31, 64, 120)
+    ),
+    "extreme": (1.0e38, 2.0e38, 3.0e38, 3.4028234663852886e38),
+}
+"""How far below the largest maximum of its row another segment's may lie, by kind."""
+
+
+def _fill(draft: Draft) -> None:
+    kind = draft.kind_of_row("gap", tuple(GAPS))[..., None]
+    active = draft.active.clamp_min(1).reshape(-1, 1, 1)
+    top = draft.stream.below("top", 1 << 16, *draft.row_shape)[..., None] % active
+    below = torch.zeros(draft.stat_shape, dtype=torch.float64)
+    for number, (name, values) in enumerate(GAPS.items()):
+        below = torch.where(
+            kind == number, draft.stream.one_of(f"gap {name}", values, *draft.stat_shape), below
+        )
+    # Half of the segments stay within 8 of the top, so that there is a result to disturb.
+    near = draft.stream.below("near", 2, *draft.stat_shape) == 0
+    below = torch.where(near, draft.stream.unit("below", *draft.stat_shape) * 8, below)
+    below = torch.where(draft.index == top, torch.zeros_like(below), below)
+    # The row's level may be anywhere; the extreme gaps only fit below a top that is high enough.
+    level = draft.stream.one_of("level", (0.0, 0.0, -20.25, 100.0, 1.7e38, 3.3e38), *draft.row_shape)[
+        ..., None
+    ]
+    draft.m = (level - below).clamp(-3.4028234663852886e38, 3.4028234663852886e38)
+    if draft.recipe.params["compensated"]:
+        # What the weight takes away is given back in o and s, as far as float32 reaches.
+        lift = below.clamp(0, 100).floor().to(torch.int64)
+        draft.o = scale_by_power(draft.o, lift[..., None])
+        draft.s = scale_by_power(draft.s, lift)
+        drop = (draft.index == top) * 100
+        draft.o = scale_by_power(draft.o, -drop[..., None])
+        draft.s = scale_by_power(draft.s, -drop)
+
+
+FAMILY = Family(
+    name="huge_ranges",
+    domain=Domain.STRESS,
+    promise="Each row of two or more active segments has maxima as far apart as the recipe's gap says.",
+    fill=_fill,
+    parameters={
+        "gap": Choice(values=(*GAPS, ROTATE), usual=ROTATE),
+        "compensated": Flag(),
+        "lengths": LENGTHS,
+    },
+    shapes=Shapes(segments=(2, 3, 4, 5, 8, 16, 16, 32, 64)),
+)
