@@ -1,0 +1,125 @@
+"""Judge what a kernel returned against the exact values and the bounds, value by value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fuzz.case import MergeCase
+from fuzz.formats import FORMATS, Format
+from verify.bounds import Bounds, second_terms
+from verify.observed import Fault, FaultKind, Returned, decimal
+from verify.oracle.target import Kind
+from verify.oracle.values import Exact, ExactValues
+from verify.ulp import error_ulp, misplaced, per_ulp, steps
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedValues:
+    """The verdict on one result tensor; all tensors have its shape."""
+
+    result: str
+    """`output` or `lse`."""
+    number: Tensor
+    """bool: a number was wanted and a number or an infinity was got, so that there is an error."""
+    error: Tensor
+    """float64 signed error in ulp; NaN where no arithmetic can tell it."""
+    steps: Tensor
+    """int64 distance from the correctly rounded value, in representable numbers."""
+    bound: Tensor
+    """float64 bound on |error|, in ulp."""
+    judged: Tensor
+    """float64 max(0, |error| − second term), in ulp."""
+    failed: Tensor
+    """bool: outside the bound, or not the NaN, infinity or number that it should be."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """The verdict on one call."""
+
+    output: JudgedValues
+    lse: JudgedValues
+    faults: tuple[Fault, ...]
+    """At most one per kind and result, each with its worst place."""
+
+
+def judge(case: MergeCase, returned: Returned, exact: Exact, bounds: Bounds) -> Judged:
+    """Compare output and lse with the exact values; every value is within its bound or failed."""
+    terms = second_terms(case, bounds)
+    single = FORMATS["float32"]
+    output = _judge("output", returned.output, exact.output, terms.output, FORMATS[case.out_dtype], bounds)
+    lse = _judge("lse", returned.lse, exact.lse, terms.lse, single, bounds)
+    faults = (
+        *_faults(output, returned.output, exact.output, returned.unwritten_output),
+        *_faults(lse, returned.lse, exact.lse, returned.unwritten_lse),
+    )
+    return Judged(output=output, lse=lse, faults=faults)
+
+
+def _judge(
+    result: str, got: Tensor, exact: ExactValues, term: Tensor, fmt: Format, bounds: Bounds
+) -> JudgedValues:
+    error = error_ulp(got, exact, fmt)
+    number = (exact.kind == Kind.NUMBER) & ~error.isnan()
+    # Where the truth is no number the term means nothing: equality alone decides there.
+    term_ulp = torch.where(number, term * per_ulp(got, exact, fmt), 0.0)
+    bound = bounds.ulp + term_ulp
+    return JudgedValues(
+        result=result,
+        number=number,
+        error=error,
+        steps=steps(got, exact, fmt),
+        bound=bound,
+        judged=torch.where(number, (error.abs() - term_ulp).clamp(min=0.0), 0.0),
+        # Not `error > bound`: a NaN on either side must fail.
+        failed=~(error.abs() <= bound),
+    )
+
+
+def _faults(judged: JudgedValues, got: Tensor, exact: ExactValues, unwritten: Tensor) -> list[Fault]:
+    if not bool(judged.failed.any()):
+        return []
+    places = misplaced(got, exact)
+    wrong = FaultKind.WRONG_LSE if judged.result == "lse" else FaultKind.WRONG_VALUE
+    # In this order: a marker is a NaN too, but says more.
+    named = (
+        (FaultKind.UNWRITTEN_OUTPUT, unwritten & (exact.kind != Kind.NAN)),
+        (FaultKind.SPURIOUS_NAN, places.spurious_nan),
+        (FaultKind.LOST_NAN, places.lost_nan),
+        (FaultKind.SPURIOUS_INF, places.spurious_inf),
+        (wrong, torch.ones_like(judged.failed)),
+    )
+    faults = []
+    left = judged.failed
+    for kind, mask in named:
+        hit, left = left & mask, left & ~mask
+        if bool(hit.any()):
+            faults.append(_worst(kind, judged, hit, got.double(), exact))
+    return faults
+
+
+def _worst(kind: FaultKind, judged: JudgedValues, hit: Tensor, value: Tensor, exact: ExactValues) -> Fault:
+    excess = torch.nan_to_num(judged.error.abs() / judged.bound, nan=torch.inf)
+    flat = torch.where(hit, excess, -1.0).argmax()
+    where = tuple(int(index) for index in torch.unravel_index(flat, hit.shape))
+    got, truth, count = float(value[where]), float(exact.rounded[where]), int(hit.sum())
+    measured = bool(judged.number[where])
+    unwritten = kind is FaultKind.UNWRITTEN_OUTPUT
+    said = "was never written" if unwritten else f"is {decimal(got)}"
+    more = f", and {count - 1} more like it" if count > 1 else ""
+    return Fault(
+        kind=kind,
+        detector="marker" if unwritten else "oracle",
+        result=judged.result,
+        message=f"{judged.result} {said} where {decimal(truth)} is right{more}",
+        where=where,
+        got=got,
+        exact=truth,
+        ulp=float(judged.error[where]) if measured else None,
+        steps=int(judged.steps[where]) if measured else None,
+        bound=float(judged.bound[where]) if measured else None,
+        count=count,
+    )

@@ -1,0 +1,1 @@
+"""The kernels under test: how one is named, loaded and called. Nothing else in `verify` imports a kernel."""

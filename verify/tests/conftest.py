@@ -1,0 +1,31 @@
+"""Faulty kernels run in worker processes, as a user's do; the project's own also runs in this one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+# Read by Triton when it is imported, which no test module does while it is collected.
+if not torch.cuda.is_available():
+    os.environ["TRITON_INTERPRET"] = "1"
+
+
+@pytest.fixture
+def kernel(tmp_path):
+    """Return a function that writes a kernel's source to a file and names it as `--kernel` takes it."""
+
+    def write(source: str) -> str:
+        file = Path(tmp_path) / "kernel.py"
+        file.write_text("import os, time\nimport torch\nfrom verify.tests.faulty import FAULTY\n" + source)
+        return f"{file}:merge"
+
+    return write
+
+
+@pytest.fixture
+def faulty(kernel):
+    """Return a function that names a faulty merge as `--kernel` takes it."""
+    return lambda name: kernel(f"merge = FAULTY[{name!r}]\n")

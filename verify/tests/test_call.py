@@ -1,0 +1,97 @@
+import pytest
+import torch
+
+from fuzz.draw import draw_recipe
+from fuzz.recipe import expand
+from verify.observed import FaultKind
+from verify.subjects.call import call_subject
+from verify.subjects.load import Subject
+from verify.tests.faulty import FAULTY
+from verify.tests.honest import Merge
+
+
+def subject(merge):
+    return Subject(name="test", import_path="test", source_sha256="", merge=merge)
+
+
+@pytest.fixture(scope="module")
+def case():
+    return expand(draw_recipe(1, 1))
+
+
+def kinds(merge, case):
+    return [fault.kind for fault in call_subject(subject(merge), case).faults]
+
+
+def test_an_honest_call_shows_nothing(case):
+    call = call_subject(subject(Merge()), case)
+    assert call.faults == ()
+    assert call.returned is not None
+    assert not call.returned.unwritten_output.any()
+    assert not call.returned.unwritten_lse.any()
+
+
+def test_values_never_written_are_known(case):
+    call = call_subject(subject(FAULTY["last_column_skipped"]), case)
+    assert call.returned is not None
+    unwritten = call.returned.unwritten_output
+    assert bool(unwritten[..., -1].all())
+    assert not unwritten[..., :-1].any()
+
+
+def test_a_write_into_an_input_is_a_finding_also_between_its_strides(case):
+    def merge(o, m, s, lens, tile, dtype):
+        m.as_strided((1,), (1,), 0).fill_(3.25)
+        return Merge()(o, m, s, lens, tile, dtype)
+
+    padded = torch.zeros(case.segm_max.numel() + 1)[1:].view(case.segm_max.shape).copy_(case.segm_max)
+    shifted = type(case)(**{**vars(case), "segm_max": padded})
+    assert kinds(merge, shifted) == [FaultKind.TOUCHED_INPUT]
+
+
+def test_a_write_beyond_an_output_is_a_finding(case):
+    def merge(*args):
+        output, lse = Merge()(*args)
+        lse.as_strided((1,), (1,), lse.storage_offset() + lse.numel()).fill_(0.0)
+        return output, lse
+
+    assert kinds(merge, case) == [FaultKind.TOUCHED_PADDING]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "complaint"),
+    [
+        (lambda y, lse: y, "returned Tensor, wanted the pair (output, lse)"),
+        (lambda y, lse: (y, lse, lse), "returned tuple"),
+        (lambda y, lse: (y[:, :, :-1], lse), "output has shape"),
+        (lambda y, lse: (y, lse.T), "lse has shape"),
+        (lambda y, lse: (y.double(), lse), "output has dtype torch.float64"),
+        (lambda y, lse: (y, lse.half()), "lse has dtype torch.float16, wanted torch.float32"),
+        (lambda y, lse: (y, 3.0), "lse is float, wanted a tensor"),
+        (lambda y, lse: (y.to("meta"), lse), "output is on meta"),
+    ],
+)
+def test_a_wrong_signature_is_one_clear_line(case, spoil, complaint):
+    call = call_subject(subject(lambda *args: spoil(*Merge()(*args))), case)
+    assert call.returned is None
+    (fault,) = call.faults
+    assert fault.kind is FaultKind.WRONG_SHAPE_OR_DTYPE
+    assert complaint in fault.message
+
+
+def test_an_exception_is_a_finding_in_one_line(case):
+    def merge(*_):
+        raise RuntimeError("first\nsecond")
+
+    (fault,) = call_subject(subject(merge), case).faults
+    assert fault.kind is FaultKind.CRASH
+    assert fault.message == "the call raised RuntimeError: first second"
+
+
+def test_a_compiler_that_gives_up_is_told_apart(case):
+    error = type("CompilationError", (Exception,), {"__module__": "triton.compiler.errors"})
+
+    def merge(*_):
+        raise error("no")
+
+    assert kinds(merge, case) == [FaultKind.COMPILE_ERROR]
