@@ -1,0 +1,172 @@
+"""From the faults of a run to the findings of its report: grouped, shrunk, stored, replayable."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import shlex
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from fuzz.case import MergeCase
+from fuzz.files import save_case
+from fuzz.formats import FORMATS, encode
+from fuzz.recipe import Recipe, expand
+from reports.records import Finding, Number
+from verify.campaign.pool import Pool
+from verify.campaign.shrink import Attempt, shrink
+from verify.campaign.trial import Outcome
+from verify.campaign.worker import Job
+from verify.observed import Fault, FaultKind, decimal
+
+_LOST = (FaultKind.CRASH, FaultKind.TIMEOUT)
+_SHOWN = 8  # segments of a row written out for people
+
+
+@dataclass(kw_only=True)
+class Group:
+    """Faults of one kind, result and family: most likely one cause."""
+
+    fault: Fault
+    """The first one."""
+    case: str
+    """The case that showed it."""
+    recipe: Recipe
+    """What that case is expanded from."""
+    count: int = 1
+    """Cases of the run that showed such a fault."""
+
+
+@dataclass(kw_only=True)
+class Groups:
+    """The faults of a run so far."""
+
+    groups: dict[tuple[str, str, str], Group] = field(default_factory=dict)
+
+    def add(self, outcome: Outcome, recipe: Recipe) -> None:
+        """Count the faults of one case."""
+        for fault in outcome.faults:
+            key = (fault.kind.value, fault.result, outcome.family)
+            if key in self.groups:
+                self.groups[key].count += 1
+            else:
+                self.groups[key] = Group(fault=fault, case=outcome.case, recipe=recipe)
+
+
+def write_findings(groups: Groups, pool: Pool, kernel: str, device: str, folder: Path) -> list[Finding]:
+    """Shrink one case of every group and store it; groups that shrink to the same case become one finding.
+
+    Most frequent first. A fault of the process itself, CRASH by exit or TIMEOUT, is stored as it was drawn:
+    every attempt at shrinking it would cost a process.
+    """
+    found: dict[str, Finding] = {}
+    ordered = sorted(groups.groups.values(), key=lambda group: -group.count)
+    for group in ordered:
+        case, fault, shrunk = _reduced(group, pool)
+        finding = _finding(group, case, fault, shrunk, kernel, device, folder)
+        known = found.get(finding.id)
+        if known is None:
+            found[finding.id] = finding
+        else:
+            found[finding.id] = replace(known, similar=known.similar + finding.similar)
+    return sorted(found.values(), key=lambda finding: -finding.similar)
+
+
+def _reduced(group: Group, pool: Pool) -> tuple[MergeCase, Fault, bool]:
+    case, fault = expand(group.recipe), group.fault
+    if (fault.kind in _LOST and "exit code" in fault.message) or fault.kind is FaultKind.TIMEOUT:
+        return case, fault, False
+    reduced = shrink(case, fault, attempt_in(pool))
+    if reduced is None:
+        return case, replace(fault, message=f"{fault.message}; it did not show again when repeated"), False
+    return reduced.case, reduced.fault, True
+
+
+def attempt_in(pool: Pool) -> Attempt:
+    """Return the function by which a shrinker tries a case in the pool."""
+
+    def attempt(case: MergeCase) -> tuple[Fault, ...]:
+        return pool.run_one(Job(name="shrinking", input=case)).faults
+
+    return attempt
+
+
+def _finding(
+    group: Group, case: MergeCase, fault: Fault, shrunk: bool, kernel: str, device: str, folder: Path
+) -> Finding:
+    digest = _digest(case, fault)
+    name = f"{fault.kind.value}-{digest[:10]}"
+    file = folder / f"{name}.safetensors"
+    folder.mkdir(parents=True, exist_ok=True)
+    save_case(case, file)
+    command = f"python -m verify.replay {shlex.quote(str(file))} --kernel {shlex.quote(kernel)}"
+    command += " --device cuda" if device == "cuda" else ""
+    return Finding(
+        id=name,
+        kind=fault.kind.value,
+        detector=fault.detector,
+        family=group.recipe.family,
+        result=fault.result,
+        message=fault.message,
+        recipe=asdict(group.recipe),
+        case=group.case,
+        shape={"T": case.T, "H": case.H, "S": case.S, "R": case.R, "tile": case.tile_size},
+        where=place(fault),
+        got=number_of(fault.got, fault, case),
+        exact=number_of(fault.exact, fault, case),
+        ulp=fault.ulp,
+        steps=fault.steps,
+        bound=fault.bound,
+        values=row_values(case, fault),
+        shrunk=shrunk,
+        similar=group.count,
+        repro={
+            "file": str(file),
+            "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
+            "command": command,
+        },
+    )
+
+
+def place(fault: Fault) -> dict[str, int] | None:
+    """Name the coordinates of a fault."""
+    if fault.where is None:
+        return None
+    return dict(zip(("token", "head", "column"), fault.where, strict=False))
+
+
+def row_values(case: MergeCase, fault: Fault) -> dict[str, str]:
+    """Write out the inputs of the failing row, the first one where no row is named."""
+    token, head, column = (*(fault.where or ()), 0, 0, 0)[:3]
+    if not case.outputs:
+        return {}
+    rows = {
+        "m": case.segm_max[token, head],
+        "s": case.segm_expsum[token, head],
+        "o": case.segm_output[token, head, :, column],
+    }
+    active = f"tile {case.tile_size}: {int(case.active[token])} of {case.S} segments active"
+    written = {"L": f"{int(case.seq_lens[token])} ({active})", "dtype": case.out_dtype}
+    for name, row in rows.items():
+        shown = ", ".join(decimal(value) for value in row[:_SHOWN].tolist())
+        written[name] = f"[{shown}{f', … {case.S} in all' if case.S > _SHOWN else ''}]"
+    return written
+
+
+def _digest(case: MergeCase, fault: Fault) -> str:
+    """Hash what makes a finding the same: kind, result and the bits of the stored case."""
+    state = hashlib.sha256(f"{fault.kind} {fault.result} {case.tile_size} {case.out_dtype}".encode())
+    for tensor in (case.segm_output, case.segm_max, case.segm_expsum, case.seq_lens):
+        state.update(str(tuple(tensor.shape)).encode())
+        state.update(tensor.contiguous().numpy().tobytes())
+    return state.hexdigest()
+
+
+def number_of(value: float | None, fault: Fault, case: MergeCase) -> Number | None:
+    """Write a result of the fault's format in the three forms of a report."""
+    if value is None:
+        return None
+    fmt = FORMATS["float32" if fault.result == "lse" else case.out_dtype]
+    # A NaN has many codes, and which one it was is not known here.
+    bits = f"0x{encode(value, fmt):0{fmt.bits // 4}x}" if not math.isnan(value) else ""
+    return Number(dec=decimal(value), hex=value.hex(), bits=bits)

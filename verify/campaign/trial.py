@@ -1,0 +1,71 @@
+"""One case through the kernel, the oracle and the judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fuzz.case import MergeCase
+from fuzz.formats import FORMATS
+from reports.strata import Stratum
+from verify.bounds import Bounds
+from verify.campaign.measure import strata_of
+from verify.judge import judge
+from verify.observed import Fault
+from verify.oracle.evaluate import evaluate
+from verify.subjects.call import call_subject
+from verify.subjects.load import Subject
+
+EXPLICIT = "explicit"
+"""The family of a case that no recipe made."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What one case showed; plain data that crosses a process boundary."""
+
+    case: str
+    """The case as verify.replay takes it: SEED/NUMBER or a file."""
+    family: str
+    """Family of the case."""
+    dtype: str
+    """Output dtype of the case."""
+    outputs: int
+    """Output values judged, T·H·R; 0 when the call gave nothing to judge."""
+    faults: tuple[Fault, ...]
+    """At most one per kind and result."""
+    strata: tuple[Stratum, ...] = ()
+    """The measured errors of output and lse."""
+    tiers: dict[str, int]
+    """Values that each tier of the oracle decided."""
+    bits: int = 0
+    """Most bits the oracle used."""
+
+
+def run_trial(subject: Subject, case: MergeCase, name: str, bounds: Bounds) -> Outcome:
+    """Call the kernel on the case and judge every value it returned."""
+    family = case.recipe.family if case.recipe else EXPLICIT
+    call = call_subject(subject, case)
+    case = case.to("cpu")
+    if call.returned is None:
+        return Outcome(
+            case=name, family=family, dtype=case.out_dtype, outputs=0, faults=call.faults, tiers={}
+        )
+    exact = evaluate(
+        case.segm_output,
+        case.segm_max,
+        case.segm_expsum,
+        case.active,
+        FORMATS[case.out_dtype],
+        FORMATS["float32"],
+    )
+    judged = judge(case, call.returned, exact, bounds)
+    return Outcome(
+        case=name,
+        family=family,
+        dtype=case.out_dtype,
+        outputs=call.returned.output.numel(),
+        faults=call.faults + judged.faults,
+        strata=strata_of(judged, family=family, domain=case.domain.value, dtype=case.out_dtype, case=name),
+        tiers=exact.tiers,
+        bits=exact.bits,
+    )

@@ -1,0 +1,20 @@
+"""The console script `mla-verify COMMAND …`, the same as `python -m verify.COMMAND …`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from verify import fuzz, replay
+from verify.exits import USAGE
+
+_COMMANDS: dict[str, Callable[[list[str]], int]] = {"fuzz": fuzz.main, "replay": replay.main}
+
+
+def main() -> int:
+    """Run the named command and return its exit code."""
+    if len(sys.argv) < 2 or sys.argv[1] not in _COMMANDS:
+        came = repr(sys.argv[1]) if len(sys.argv) > 1 else "nothing"
+        print(f"error: command {came}: wanted one of {', '.join(_COMMANDS)}", file=sys.stderr)
+        return USAGE
+    return _COMMANDS[sys.argv[1]](sys.argv[2:])

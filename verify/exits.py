@@ -1,0 +1,44 @@
+"""Exit codes, and the promise that no user sees a traceback for a mistake of their own."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+
+from verify.campaign.pool import InternalError
+from verify.config import UsageError
+from verify.subjects.load import SubjectError
+
+CLEAN, FOUND, USAGE, INTERNAL, NOTHING_JUDGED, INTERRUPTED = 0, 1, 2, 3, 5, 130
+
+
+def say(text: str) -> None:
+    """Print a line of the result; when the reader has left (`| head`), go on without one."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        # Python would complain once more when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def guarded(command: Callable[[], int]) -> int:
+    """Run a command's body; turn what it raises into one line on stderr and the documented exit code."""
+    try:
+        return command()
+    except (UsageError, SubjectError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return USAGE
+    except KeyboardInterrupt:
+        print("interrupted before anything was judged", file=sys.stderr)
+        return INTERRUPTED
+    except InternalError as error:
+        print(f"{error}\ninternal error: nothing can be concluded about the kernel", file=sys.stderr)
+        return INTERNAL
+    except Exception:
+        traceback.print_exc()
+        print(
+            "internal error: nothing can be concluded about the kernel; please report this", file=sys.stderr
+        )
+        return INTERNAL
