@@ -10,8 +10,8 @@ import triton.language as tl
 
 from mla_merge.rounding import round_to_code
 
+# No constant here may be NaN: Triton compares globals at every launch, and a NaN never equals itself.
 NEG_INF = tl.constexpr(float("-inf"))
-NAN = tl.constexpr(float("nan"))
 LN2 = tl.constexpr(0.6931471805599453)
 # About √2, in few bits: Triton 3.6 rounds the constants of a comparison to float32.
 SPLIT = tl.constexpr(1.4140625)
@@ -154,11 +154,11 @@ def merge_kernel(
 
     if i_block % r_blocks == 0:
         b_lse = tl.where(m_empty, NEG_INF, log_mass(b_den, b_top))
-        b_lse = tl.where(m_spoilt, NAN, b_lse)
+        b_lse = tl.where(m_spoilt, float("nan"), b_lse)
         tl.store(lse_ptr + i_row, round_to_float32(b_lse), mask=m_row)
 
     b_den = tl.where(m_empty, 1.0, b_den)
-    b_den = tl.where(m_spoilt, NAN, b_den)
+    b_den = tl.where(m_spoilt, float("nan"), b_den)
     b_y = b_num / b_den[:, None]
     b_code = round_to_code(b_y, PRECISION, EMIN, MAX_CODE, OVERFLOW_CODE, NAN_CODE, SIGN_CODE, SIGNED_ZERO)
     tl.store(output_ptr + i_row[:, None] * R + i_col[None, :], b_code, mask=m_row[:, None] & m_col[None, :])

@@ -1,16 +1,10 @@
-"""Faulty kernels run in worker processes, as a user's do; the project's own also runs in this one."""
+"""Faulty kernels run in worker processes, as a user's do."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
-import torch
-
-# Read by Triton when it is imported, which no test module does while it is collected.
-if not torch.cuda.is_available():
-    os.environ["TRITON_INTERPRET"] = "1"
 
 
 @pytest.fixture
