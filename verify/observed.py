@@ -51,6 +51,8 @@ class Fault:
     """Bound on |error| there, in ulp."""
     count: int = 1
     """How many values of this call show the same kind of fault."""
+    lost_process: bool = False
+    """Whether the worker process was lost with the call."""
 
     @property
     def severity(self) -> float:

@@ -17,9 +17,8 @@ from verify.campaign.pool import Pool
 from verify.campaign.shrink import Attempt, shrink
 from verify.campaign.trial import Outcome
 from verify.campaign.worker import Job
-from verify.observed import Fault, FaultKind, decimal
+from verify.observed import Fault, decimal
 
-_LOST = (FaultKind.CRASH, FaultKind.TIMEOUT)
 _SHOWN = 8  # segments of a row written out for people
 
 
@@ -53,11 +52,13 @@ class Groups:
                 self.groups[key] = Group(fault=fault, case=outcome.case, recipe=recipe)
 
 
-def write_findings(groups: Groups, pool: Pool, kernel: str, device: str, folder: Path) -> list[Finding]:
-    """Shrink one case of every group and store it; groups that shrink to the same case become one finding.
+def write_findings(
+    groups: Groups, kernel: str, device: str, folder: Path, pool: Pool | None
+) -> list[Finding]:
+    """Shrink one case of every group in the pool and store it; without a pool it is stored as it was drawn.
 
-    Most frequent first. A fault of the process itself, CRASH by exit or TIMEOUT, is stored as it was drawn:
-    every attempt at shrinking it would cost a process.
+    Groups that shrink to the same case become one finding, the most frequent first. A fault that costs a
+    process, by its exit or a hang, is stored as it was drawn too: so would every attempt to shrink it.
     """
     found: dict[str, Finding] = {}
     ordered = sorted(groups.groups.values(), key=lambda group: -group.count)
@@ -72,9 +73,9 @@ def write_findings(groups: Groups, pool: Pool, kernel: str, device: str, folder:
     return sorted(found.values(), key=lambda finding: -finding.similar)
 
 
-def _reduced(group: Group, pool: Pool) -> tuple[MergeCase, Fault, bool]:
+def _reduced(group: Group, pool: Pool | None) -> tuple[MergeCase, Fault, bool]:
     case, fault = expand(group.recipe), group.fault
-    if (fault.kind in _LOST and "exit code" in fault.message) or fault.kind is FaultKind.TIMEOUT:
+    if pool is None or fault.lost_process:
         return case, fault, False
     reduced = shrink(case, fault, attempt_in(pool))
     if reduced is None:

@@ -127,7 +127,7 @@ class Pool:
         self._starts_left -= 1
         fresh = self._start()
         self._await_ready(fresh)
-        fault = Fault(kind=kind, detector="isolation", message=message)
+        fault = Fault(kind=kind, detector="isolation", message=message, lost_process=True)
         outcome = Outcome(
             case=job.name, family=job.family, dtype=job.dtype, outputs=0, faults=(fault,), tiers={}
         )

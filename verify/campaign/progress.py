@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from verify.campaign.run import Gathered
+from verify.campaign.gather import Gathered
 from verify.campaign.run import Progress as Report
 
 _EVERY_S = 5.0

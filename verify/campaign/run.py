@@ -6,18 +6,19 @@ import itertools
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from fuzz.draw import COMBINATIONS, combination_of, draw_recipe
 from fuzz.recipe import Recipe
 from reports.records import Finding, Report
-from reports.strata import Stratum, StratumKey
 from verify.bounds import Bounds
 from verify.campaign.environment import describe_environment, describe_tool
-from verify.campaign.findings import Groups, write_findings
+from verify.campaign.findings import write_findings
+from verify.campaign.gather import Gathered
 from verify.campaign.pool import Pool
 from verify.campaign.profiles import Profile
 from verify.campaign.trial import Outcome
@@ -62,64 +63,33 @@ class Plan:
     """Every option with its source, for the report."""
 
 
-Progress = Callable[["Gathered", int], None]
-
-
-@dataclass(kw_only=True)
-class Gathered:
-    """What the run has seen so far."""
-
-    cases: int = 0
-    failed_cases: int = 0
-    outputs: int = 0
-    failed: int = 0
-    judged: int = 0
-    tiers: dict[str, int] = field(default_factory=dict)
-    bits: int = 0
-    strata: dict[StratumKey, Stratum] = field(default_factory=dict)
-    coverage: dict[str, int] = field(default_factory=dict)
-    faults: Groups = field(default_factory=Groups)
-    subject: dict[str, str] = field(default_factory=dict)
-
-    def add(self, outcome: Outcome, recipe: Recipe) -> None:
-        """Count one case."""
-        self.cases += 1
-        self.failed_cases += bool(outcome.faults)
-        self.outputs += outcome.outputs
-        self.bits = max(self.bits, outcome.bits)
-        for tier, count in outcome.tiers.items():
-            self.tiers[tier] = self.tiers.get(tier, 0) + count
-        for stratum in outcome.strata:
-            self.judged += stratum.outputs
-            self.failed += stratum.failed
-            known = self.strata.get(stratum.key)
-            self.strata[stratum.key] = stratum if known is None else known.merged(stratum)
-        reached = f"{outcome.family} {outcome.dtype}"
-        self.coverage[reached] = self.coverage.get(reached, 0) + 1
-        self.faults.add(outcome, recipe)
+Progress = Callable[[Gathered, int], None]
+"""Told after every case: what is gathered so far, and how many cases are planned."""
 
 
 def run_campaign(plan: Plan, progress: Progress) -> Report:
     """Run the plan and return its report; SubjectError when the kernel cannot be loaded.
 
-    Ctrl-C ends the hunt, not the report: status is then `interrupted`.
+    Ctrl-C ends the hunt or the shrinking, not the report: status is then `interrupted`, and what was found
+    is stored as it was drawn.
     """
     started = datetime.now(UTC)
     clock = time.monotonic()
     gathered = Gathered()
     settings = WorkerSettings(kernel=plan.kernel, device=plan.device, bounds=plan.bounds, threads=1)
     status = "judged"
-    findings: list[Finding] = []
     with Pool(settings, plan.workers, plan.timeout_s) as pool:
-        gathered.subject = pool.subject
+        subject = pool.subject
+        store = partial(write_findings, gathered.faults, plan.kernel, plan.device, plan.out / "findings")
         try:
             _hunt(plan, pool, gathered, progress)
-            findings = write_findings(gathered.faults, pool, plan.kernel, plan.device, plan.out / "findings")
+            findings = store(pool)
         except KeyboardInterrupt:
             status = "interrupted"
+            findings = store(None)
     if status == "judged" and not gathered.judged and not gathered.failed_cases:
         status = "nothing judged"
-    return _report(plan, gathered, findings, status, started, time.monotonic() - clock)
+    return _report(plan, subject, gathered, findings, status, started, time.monotonic() - clock)
 
 
 def numbers(plan: Plan) -> Iterator[int]:
@@ -164,6 +134,7 @@ def _hunt(plan: Plan, pool: Pool, gathered: Gathered, progress: Progress) -> Non
 
 def _report(
     plan: Plan,
+    subject: dict[str, str],
     gathered: Gathered,
     findings: list[Finding],
     status: str,
@@ -172,7 +143,7 @@ def _report(
 ) -> Report:
     exit_code = {"judged": int(gathered.failed_cases > 0), "interrupted": 130}.get(status, 5)
     bounds = {key: value for key, value in asdict(plan.bounds).items() if key not in ("file", "sha256")}
-    passed = gathered.judged - gathered.failed
+    certified = sum(gathered.tiers.values())
     return Report(
         tool=describe_tool(),
         run={
@@ -189,15 +160,19 @@ def _report(
             "config": plan.config,
         },
         environment=describe_environment(plan.device),
-        subject=gathered.subject,
-        oracle={"certified_fraction": 1.0, "tiers": gathered.tiers, "bits": gathered.bits},
+        subject=subject,
+        oracle={
+            "certified_fraction": certified / max(gathered.judged, 1),
+            "tiers": gathered.tiers,
+            "bits": gathered.bits,
+        },
         bounds={"path": plan.bounds.file, "sha256": plan.bounds.sha256, "used": bounds},
         totals={
             "cases": gathered.cases,
             "failed_cases": gathered.failed_cases,
             "outputs": gathered.outputs,
             "values": gathered.judged,
-            "passed": passed,
+            "passed": gathered.judged - gathered.failed,
             "failed": gathered.failed,
             "known": 0,
             "unsupported": {},

@@ -3,6 +3,9 @@
 import json
 import re
 import shlex
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -138,3 +141,19 @@ def test_families_and_dtypes_are_listed(capsys):
     assert fuzz.main(["--list"]) == 0
     out = capsys.readouterr().out
     assert all(name in out for name in (*FAMILIES, *FORMATS))
+
+
+def test_an_interrupted_run_reports_what_it_has(faulty):
+    command = [sys.executable, "-m", "verify.fuzz", "--kernel", faulty("no_guard"), "--profile", "ci"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert "cases" in running.stderr.readline()
+        running.send_signal(signal.SIGINT)
+        out = running.stdout.read()
+        assert running.wait() == 130
+    assert out.splitlines()[-1].startswith("INTERRUPTED kernel.py:merge")
+    report = from_json(Path("out/report.json").read_text())
+    assert report.run["status"] == "interrupted"
+    assert 0 < report.totals["cases"] < 1000
+    assert bool(report.findings) == (report.totals["failed_cases"] > 0)
