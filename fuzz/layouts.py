@@ -35,7 +35,7 @@ def _sliced(tensor: torch.Tensor) -> torch.Tensor:
     """Take every other element of the last two dimensions of a buffer."""
     kept = max(0, tensor.ndim - 2)
     buffer = _buffer(tensor, [*tensor.shape[:kept], *(2 * extent for extent in tensor.shape[kept:])])
-    view = buffer[(..., *(slice(0, None, 2),) * (tensor.ndim - kept))]
+    view = buffer[..., ::2] if tensor.ndim == 1 else buffer[..., ::2, ::2]
     view.copy_(tensor)
     return view
 

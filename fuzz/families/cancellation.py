@@ -53,7 +53,10 @@ def chain(start: float, quarters: list[int], depth: int) -> list[float]:
 def _irrational(draft: Draft, rows: torch.Tensor) -> None:
     here = draft.written & rows[..., None]
     slots = deal(draft, here, "chain")
-    quarters = draft.stream.below("chain f", _QUARTERS, *draft.stat_shape)
+    # Neighbours in the chain differ, else the second link would cancel to nothing.
+    first = draft.stream.below("chain f", _QUARTERS, *draft.row_shape)[..., None]
+    step = 1 + 2 * draft.stream.below("chain step", 2, *draft.row_shape)[..., None]
+    quarters = (first + step * slots.number) % _QUARTERS
     start = draft.stream.spread("chain o", -1, 1, *draft.row_shape, draft.recipe.rank)
     depth = draft.stream.span("chain depth", 1, _CHAIN - 1, *start.shape)
     for t, h in rows.nonzero().tolist():

@@ -46,12 +46,9 @@ def _fill(draft: Draft) -> None:
     draft.m = (level - below).clamp(-3.4028234663852886e38, 3.4028234663852886e38)
     if draft.recipe.params["compensated"]:
         # What the weight takes away is given back in o and s, as far as float32 reaches.
-        lift = below.clamp(0, 100).floor().to(torch.int64)
+        lift = below.clamp(0, 200).floor().to(torch.int64) - 100
         draft.o = scale_by_power(draft.o, lift[..., None])
         draft.s = scale_by_power(draft.s, lift)
-        drop = (draft.index == top) * 100
-        draft.o = scale_by_power(draft.o, -drop[..., None])
-        draft.s = scale_by_power(draft.s, -drop)
 
 
 FAMILY = Family(

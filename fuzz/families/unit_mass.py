@@ -38,7 +38,7 @@ def _fill(draft: Draft) -> None:
     # 24 fraction bits below 2^7 would be rounded; 16 are held by float32 exactly.
     part = stream.below("part", 1 << 16, *rows)[..., None].to(torch.float64) * 2.0**-16
     fractional = kind == KINDS.index("fraction")
-    m = torch.where(fractional, m + part, m)
+    m = torch.where(fractional, m - part, m)
     s = torch.where(fractional, exp2(-m).to(torch.float32).to(torch.float64), s)
 
     active = draft.active.clamp_min(1).reshape(-1, 1, 1)

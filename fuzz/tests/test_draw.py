@@ -1,0 +1,89 @@
+"""The drawn stream: a pure function of (seed, number) that goes round everything."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from itertools import product
+
+import pytest
+
+from fuzz.draw import draw_recipe
+from fuzz.families import FAMILIES
+from fuzz.formats import FORMATS
+from fuzz.strategies import Size
+
+ROUND = len(FAMILIES) * len(FORMATS)
+
+ELSEWHERE = """
+import sys
+from fuzz.draw import draw_recipe
+for number in map(int, sys.argv[1:]):
+    print(draw_recipe(5, number).to_json())
+"""
+
+
+@pytest.mark.parametrize("start", [0, 1, 37, 10**12])
+def test_consecutive_numbers_meet_every_family_with_every_dtype_once(start):
+    met: Counter[tuple[str, str]] = Counter()
+    for number in range(start, start + ROUND):
+        recipe = draw_recipe(0, number)
+        met[recipe.family, recipe.dtype] += 1
+    assert met == Counter(product(FAMILIES, FORMATS))
+
+
+def test_another_process_in_another_order_draws_the_same(tmp_path):
+    numbers = list(range(0, 300, 7))
+    here = {number: draw_recipe(5, number).to_json() for number in numbers}
+    for hash_seed, order in (("0", numbers), ("1234", numbers[::-1])):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.getcwd()}
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", ELSEWHERE, *map(str, order)],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
+        assert done.stdout.splitlines() == [here[number] for number in order]
+    assert list(tmp_path.iterdir()) == []  # no .hypothesis folder, nothing
+
+
+def test_seeds_and_numbers_differ():
+    recipes = {draw_recipe(seed, number).to_json() for seed in range(3) for number in range(ROUND)}
+    assert len(recipes) == 3 * ROUND
+    assert draw_recipe(2**70, 3) == draw_recipe(2**70, 3)
+
+
+def test_sizes_are_kept_and_ordinary_draws_are_neither_tiny_nor_huge():
+    drawn = [draw_recipe(9, number) for number in range(3 * ROUND)]
+    outputs = sorted(recipe.outputs for recipe in drawn)
+    assert outputs[-1] <= 2048
+    assert 200 <= outputs[len(outputs) // 2] <= 2000
+    assert any(recipe.rank == 512 and recipe.outputs > 512 for recipe in drawn)
+    elements = [recipe.outputs * recipe.segments for recipe in drawn]
+    assert max(elements) <= 1 << 18
+    large = [draw_recipe(9, number, Size(outputs=1 << 16, elements=1 << 20)) for number in range(ROUND)]
+    assert max(recipe.outputs for recipe in large) > 8192
+
+
+def test_every_value_of_every_parameter_is_drawn():
+    seen: dict[str, Counter[tuple[str, object]]] = {name: Counter() for name in FAMILIES}
+    for number in range(20 * ROUND):
+        recipe = draw_recipe(3, number)
+        seen[recipe.family].update(recipe.params.items())
+    for name, family in FAMILIES.items():
+        for key, parameter in family.parameters.items():
+            values = {value for (which, value), _ in seen[name].items() if which == key}
+            wanted = getattr(parameter, "values", None)
+            if wanted is not None:
+                assert values == set(wanted), (name, key)
+            else:
+                assert len(values) >= 2, (name, key)
+
+
+def test_a_negative_number_is_refused():
+    with pytest.raises(ValueError, match="number is -1"):
+        draw_recipe(0, -1)
