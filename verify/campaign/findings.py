@@ -14,6 +14,7 @@ from fuzz.formats import FORMATS, encode
 from fuzz.recipe import Recipe, expand
 from reports.records import Finding, Number
 from verify.campaign.pool import Pool
+from verify.campaign.progress import Progress
 from verify.campaign.shrink import Attempt, shrink
 from verify.campaign.trial import Outcome
 from verify.campaign.worker import Job
@@ -53,7 +54,7 @@ class Groups:
 
 
 def write_findings(
-    groups: Groups, kernel: str, device: str, folder: Path, pool: Pool | None
+    groups: Groups, kernel: str, device: str, folder: Path, progress: Progress, pool: Pool | None
 ) -> list[Finding]:
     """Shrink one case of every group in the pool and store it; without a pool it is stored as it was drawn.
 
@@ -62,7 +63,8 @@ def write_findings(
     """
     found: dict[str, Finding] = {}
     ordered = sorted(groups.groups.values(), key=lambda group: -group.count)
-    for group in ordered:
+    for done, group in enumerate(ordered):
+        progress(done, len(ordered), "findings shrunk")
         case, fault, shrunk = _reduced(group, pool)
         finding = _finding(group, case, fault, shrunk, kernel, device, folder)
         known = found.get(finding.id)

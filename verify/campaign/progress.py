@@ -5,23 +5,24 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
 
-from verify.campaign.gather import Gathered
-from verify.campaign.run import Progress as Report
+Progress = Callable[[int, int, str], None]
+"""Told how much of the present stage is done, of how much, and what to say beside it."""
 
 _EVERY_S = 5.0
 
 
 @contextmanager
-def progress_shown(*, quiet: bool) -> Iterator[Report]:
+def progress_shown(*, quiet: bool) -> Iterator[Progress]:
     """Yield the function that a run reports its progress to."""
     if quiet:
-        yield lambda gathered, planned: None
+        yield lambda done, total, said: None
     elif sys.stderr.isatty() and not os.environ.get("CI"):
         with _bar() as progress:
             yield progress
@@ -30,34 +31,24 @@ def progress_shown(*, quiet: bool) -> Iterator[Report]:
 
 
 @contextmanager
-def _bar() -> Iterator[Report]:
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("cases"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+def _bar() -> Iterator[Progress]:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Bar(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task("starting workers", total=None)
 
-        def update(gathered: Gathered, planned: int) -> None:
-            bar.update(task, completed=gathered.cases, total=planned, description=_state(gathered))
+        def update(done: int, total: int, said: str) -> None:
+            bar.update(task, completed=done, total=total, description=said)
 
         yield update
 
 
-def _lines() -> Report:
-    said = time.monotonic()
+def _lines() -> Progress:
+    last = time.monotonic()
 
-    def update(gathered: Gathered, planned: int) -> None:
-        nonlocal said
-        if time.monotonic() - said >= _EVERY_S or gathered.cases == planned:
-            said = time.monotonic()
-            print(f"{gathered.cases}/{planned} cases, {_state(gathered)}", file=sys.stderr, flush=True)
+    def update(done: int, total: int, said: str) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _EVERY_S or done == total:
+            last = time.monotonic()
+            print(f"{done}/{total} {said}", file=sys.stderr, flush=True)
 
     return update
-
-
-def _state(gathered: Gathered) -> str:
-    return f"{gathered.outputs} outputs, {gathered.failed_cases} failing"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -21,6 +21,7 @@ from verify.campaign.findings import write_findings
 from verify.campaign.gather import Gathered
 from verify.campaign.pool import Pool
 from verify.campaign.profiles import Profile
+from verify.campaign.progress import Progress
 from verify.campaign.trial import Outcome
 from verify.campaign.worker import Job, WorkerSettings
 
@@ -63,10 +64,6 @@ class Plan:
     """Every option with its source, for the report."""
 
 
-Progress = Callable[[Gathered, int], None]
-"""Told after every case: what is gathered so far, and how many cases are planned."""
-
-
 def run_campaign(plan: Plan, progress: Progress) -> Report:
     """Run the plan and return its report; SubjectError when the kernel cannot be loaded.
 
@@ -80,7 +77,8 @@ def run_campaign(plan: Plan, progress: Progress) -> Report:
     status = "judged"
     with Pool(settings, plan.workers, plan.timeout_s) as pool:
         subject = pool.subject
-        store = partial(write_findings, gathered.faults, plan.kernel, plan.device, plan.out / "findings")
+        folder = plan.out / "findings"
+        store = partial(write_findings, gathered.faults, plan.kernel, plan.device, folder, progress)
         try:
             _hunt(plan, pool, gathered, progress)
             findings = store(pool)
@@ -129,7 +127,8 @@ def _hunt(plan: Plan, pool: Pool, gathered: Gathered, progress: Progress) -> Non
             ready = waiting.pop(following)
             gathered.add(ready, recipes.pop(ready.case))
             following += 1
-            progress(gathered, len(planned))
+            said = f"cases, {gathered.outputs} outputs, {gathered.failed_cases} failing"
+            progress(following, len(planned), said)
 
 
 def _report(
