@@ -70,7 +70,7 @@ def _fill(draft: Draft) -> None:
 FAMILY = Family(
     name="empties",
     domain=Domain.STRESS,
-    promise="Each row has segments without mass, in the encoding and at the position that the recipe names.",
+    promise="Each row of several active segments has empty ones, in the encoding and place the recipe names.",
     fill=_fill,
     parameters={
         "encoding": Choice(values=(*ENCODINGS, ROTATE), usual=ROTATE),

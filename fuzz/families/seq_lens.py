@@ -26,8 +26,7 @@ def _fill(draft: Draft) -> None:
     tokens, tile = recipe.tokens, recipe.tile_size
     wide = recipe.params["width"] == "int64"
     draft.length_dtype = torch.int64 if wide else torch.int32
-    # One kind for all rows of a token, so that the first head's turn counts.
-    kind = draft.kind_of_row("kind", KINDS)[:, 0] if recipe.heads == 1 else _kind_of_token(draft)
+    kind = _kind_of_token(draft)
     step = stream.span("δ", -1, 1, tokens)
     group = recipe.segments * tile
     far = (
@@ -51,6 +50,7 @@ def _fill(draft: Draft) -> None:
 
 
 def _kind_of_token(draft: Draft) -> torch.Tensor:
+    """Return each token's index into KINDS, [T] int64: a length is shared by the token's heads."""
     value = draft.recipe.params["kind"]
     if value != ROTATE:
         return torch.full((draft.recipe.tokens,), KINDS.index(str(value)))
