@@ -7,10 +7,10 @@ which side of it, or on it, the value lies. Nothing is ever guessed.
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from operator import mul
 
-from verify.oracle.dyadic import CAP, UNIT, PrecisionError, enclose, logarithm, power, sign, to_units
+from verify.oracle.dyadic import CAP, UNIT, PrecisionError, enclose, logarithm, power, to_units
 from verify.oracle.target import Enclosure, Kind, TargetFormat, Value
 
 BITS = 384
@@ -102,6 +102,13 @@ class Row:
         self.den = Enclosure(lo=den - error, hi=den + error, exponent=0, bits=BITS)
         self.bits = BITS
 
+    @cached_property
+    def den_anywhere(self) -> Enclosure:
+        """The denominator with its own exponent, to _FIRST bits."""
+        den = self._enclose(list(zip(self.s, self.m, strict=True)), _FIRST)
+        assert den is not None, "every s is positive"
+        return den
+
     def _enclose(self, terms: list[tuple[int, int]], bits: int) -> Enclosure | None:
         enclosure = enclose(terms, bits)
         self.bits = max(self.bits, enclosure.bits if enclosure else 0)
@@ -111,8 +118,7 @@ class Row:
         """Enclose y of one column of o (units of 2^-149); None: y is 0, or (not exact) may be."""
         if exact:
             num = self._enclose(list(zip(column, self.m, strict=True)), _FIRST)
-            den = self._enclose(list(zip(self.s, self.m, strict=True)), _FIRST)
-            return quotient(num, den, fmt) if num and den else None  # den never is 0: every s is positive
+            return quotient(num, self.den_anywhere, fmt) if num else None
         centre, error = sum(map(mul, column, self.weights)), 2 * sum(map(abs, column))
         if abs(centre) <= error:
             return None
@@ -134,7 +140,8 @@ class Row:
         """Return the sign of y − edge·2^unit, which is that of Σ (o − edge·2^unit·s)·2^m."""
         up, down = max(unit, 0), max(-unit, 0)
         scaled = [(o << down) - (edge << up) * s for o, s in zip(column, self.s, strict=True)]
-        return sign(zip(scaled, self.m, strict=True))
+        difference = self._enclose(list(zip(scaled, self.m, strict=True)), 1)
+        return 0 if difference is None else 1 if difference.lo > 0 else -1
 
     def enclose_lse(self, bits: int) -> Enclosure | None:
         """Enclose ln Σ s·2^m to a relative width of about 2^(8 − bits); None if it is exactly zero."""

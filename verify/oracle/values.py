@@ -48,3 +48,37 @@ def from_records(values: Sequence[Value], shape: tuple[int, ...]) -> ExactValues
         residual=torch.tensor([v.residual for v in values], dtype=torch.float64).reshape(shape),
         exponent=torch.tensor([v.exponent for v in values], dtype=torch.int32).reshape(shape),
     )
+
+
+def blank(shape: tuple[int, ...], device: torch.device) -> ExactValues:
+    """Return numbers of `shape` that are still to be written."""
+    return ExactValues(
+        kind=torch.zeros(shape, dtype=torch.int8, device=device),
+        rounded=torch.empty(shape, dtype=torch.float64, device=device),
+        residual=torch.empty(shape, dtype=torch.float64, device=device),
+        exponent=torch.empty(shape, dtype=torch.int32, device=device),
+    )
+
+
+def check_inputs(
+    segm_output: torch.Tensor, segm_max: torch.Tensor, segm_expsum: torch.Tensor, active: torch.Tensor
+) -> None:
+    """Raise ValueError unless the shapes, dtypes and devices are those of a merge."""
+    if segm_output.dim() != 4:
+        raise ValueError(f"segm_output has shape {tuple(segm_output.shape)}, [T, H, S, R] is wanted")
+    tokens, heads, segments, _ = segm_output.shape
+    for name, tensor in (("segm_max", segm_max), ("segm_expsum", segm_expsum)):
+        if tensor.shape != (tokens, heads, segments):
+            raise ValueError(f"{name} has shape {tuple(tensor.shape)}, {(tokens, heads, segments)} is wanted")
+        if tensor.device != segm_output.device:
+            raise ValueError(f"{name} is on {tensor.device}, segm_output on {segm_output.device}")
+    for name, tensor in (("segm_output", segm_output), ("segm_max", segm_max), ("segm_expsum", segm_expsum)):
+        if tensor.dtype != torch.float32:
+            raise ValueError(f"{name} has dtype {tensor.dtype}, torch.float32 is wanted")
+    if active.shape != (tokens,) or active.dtype.is_floating_point or active.dtype == torch.bool:
+        raise ValueError(
+            f"active has shape {tuple(active.shape)} and dtype {active.dtype}, "
+            f"integers of shape {(tokens,)} are wanted"
+        )
+    if tokens and not 0 <= int(active.min()) <= int(active.max()) <= segments:
+        raise ValueError(f"active holds a number outside of 0..{segments}")

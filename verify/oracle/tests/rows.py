@@ -1,9 +1,13 @@
 """Adversarial rows for the cross-checks: small, seeded, and of every kind that once broke an oracle."""
 
+import math
 import random
 import struct
 from collections.abc import Callable
 from typing import NamedTuple
+
+import mpmath
+import torch
 
 from verify.oracle.tests.seven import FORMATS, Plain
 
@@ -122,8 +126,77 @@ def _unit_mass(rng: random.Random, n: int, fmt: Plain) -> tuple[list[float], lis
     if rng.random() < 0.5:
         s[0] = single(s[0] * (1 + rng.choice([-1, 1]) * 2.0**-23))
     if rng.random() < 0.3:
-        m[-1] -= 2000.0
+        m[-1] = single(m[-1] - 2000.0)
     return m, s, [[single(rng.gauss(0, 1)) for _ in range(n)] for _ in range(COLUMNS)]
+
+
+def _hairline(rng: random.Random, n: int, fmt: Plain) -> tuple[list[float], list[float], list[list[float]]]:
+    """Put y next to a midpoint or a power of two, at 2^-50 to 2^-112 of itself, by three light segments."""
+    m = [single(rng.uniform(-3, 3)) for _ in range(n)]
+    m += [single(max(m) - gap - rng.random()) for gap in (22, 44, 66)]
+    s = [single(rng.uniform(1, 8)) for _ in m]
+    columns = []
+    with mpmath.workprec(500):
+        w = [mpmath.mpf(2) ** x for x in m]
+        den = mpmath.fdot(s, w)
+        for _ in range(COLUMNS):
+            halves = rng.choice([1 << fmt.precision, 2 * rng.randrange(1 << (fmt.precision - 1)) + 1])
+            edge = mpmath.mpf(halves | 1 << fmt.precision if halves & 1 else halves) / 2**fmt.precision
+            offset = mpmath.mpf(rng.choice([-1, 1]) * rng.uniform(1, 2)) * mpmath.mpf(2) ** rng.uniform(
+                -112, -50
+            )
+            column = [single(rng.uniform(0.5, 2) * x) for x in s[:-3]]
+            for i in range(n - 1, n + 3):
+                kept = [single(x) for x in column[:i]]
+                rest = edge * (1 + offset) * den - mpmath.fdot(kept, w[:i])
+                column = [*kept, single(float(rest / w[i]))]
+            columns.append(column)
+    return m, s, columns
+
+
+def _hairline_lse(
+    rng: random.Random, n: int, fmt: Plain
+) -> tuple[list[float], list[float], list[list[float]]]:
+    """Put the lse next to a midpoint of float32, at 2^-50 to 2^-112 of itself, by light segments."""
+    start = single(rng.uniform(-30, 30))
+    m = [single(start - gap - rng.random()) for gap in (0, 21, 42, 63, 84)]
+    with mpmath.workprec(500):
+        midpoint = mpmath.mpf(2 * rng.randrange(1 << 23, 1 << 24) + 1) * mpmath.mpf(2) ** rng.randint(
+            -30, -20
+        )
+        midpoint *= rng.choice([-1, 1])
+        m = [single(x + round(float(midpoint / mpmath.log(2))) - start) for x in m]
+        midpoint *= 1 + mpmath.mpf(rng.choice([-1, 1])) * mpmath.mpf(2) ** rng.uniform(-112, -50)
+        rest = mpmath.exp(midpoint)
+        s = []
+        for x in m:
+            w = mpmath.mpf(2) ** x
+            mass = single(float(rest / w) * (1 - 2.0**-22))  # what is left stays positive
+            s.append(max(mass, 2.0**-149))
+            rest -= w * mass
+    return m, s, [[single(rng.gauss(0, 1)) for _ in m] for _ in range(COLUMNS)]
+
+
+def _binomial(rng: random.Random, n: int, fmt: Plain) -> tuple[list[float], list[float], list[list[float]]]:
+    """Cancel all but 2^(-149·n) of a midpoint of bfloat16 across classes of maxima."""
+    m = [j * 2.0**-149 for j in range(n + 1)]
+    chosen = [math.comb(n, j) for j in range(n + 1)]
+    s = [256.0 * c for c in chosen]
+    columns = [[257.0 * c + step * (-1) ** j * c for j, c in enumerate(chosen)] for step in (1, -1)]
+    columns += [[(-1) ** j * float(c) for j, c in enumerate(chosen)], [257.0 * c for c in chosen]]
+    return m, s, columns
+
+
+def _far(rng: random.Random, n: int, fmt: Plain) -> tuple[list[float], list[float], list[list[float]]]:
+    """Perturb a tie, a power of two and zero from very far below, behind what cancels."""
+    far = -rng.choice([150.0, 650.0, 750.0, 1000.0, 1500.5])
+    nudge = rng.choice([-1.0, 0.0, 1.0])
+    steps = [(0.0, 1.0), (0.0, 1.0), (0.0, -2.0), (-150.0, 1.0), (-150.0, -1.0), (-150.0 + far, nudge)]
+    rng.shuffle(steps)
+    m, s = [0.25 + depth for depth, _ in steps], [256.0] * len(steps)
+    half = 256 * 2.0 ** -min(fmt.precision, 8)
+    columns = [[base + step for _, step in steps] for base in (256 + half, 512.0, 0.0, -256 - half)]
+    return m, s, columns
 
 
 KINDS: dict[
@@ -135,6 +208,10 @@ KINDS: dict[
     "cancelling": _cancelling,
     "edges": _edges,
     "unit mass": _unit_mass,
+    "hairline": _hairline,
+    "hairline lse": _hairline_lse,
+    "binomial": _binomial,
+    "far": _far,
 }
 
 
@@ -149,3 +226,18 @@ def adversarial(count: int, seed: int) -> list[Case]:
         m, s, columns = KINDS[kind](rng, n, fmt)
         cases.append(Case(kind, m, s, columns, fmt))
     return cases
+
+
+def packed(cases: list[Case]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return o [T, 1, S, COLUMNS], m, s [T, 1, S] and active [T]; what is not active holds NaN."""
+    shape = len(cases), 1, max(len(case.m) for case in cases)
+    o, m, s = (
+        torch.full((*shape, COLUMNS), math.nan),
+        torch.full(shape, math.nan),
+        torch.full(shape, math.nan),
+    )
+    for i, case in enumerate(cases):
+        n = len(case.m)
+        m[i, 0, :n], s[i, 0, :n] = torch.tensor(case.m), torch.tensor(case.s)
+        o[i, 0, :n] = torch.tensor(case.columns).T
+    return o, m, s, torch.tensor([len(case.m) for case in cases])

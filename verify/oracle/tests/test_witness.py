@@ -1,37 +1,76 @@
 """The plain oracle against Arb, an independent code base, on adversarial rows."""
 
+import time
 from dataclasses import replace
 
 import pytest
 from flint import arb, ctx
 
+from verify.oracle import Exact, ExactValues, Kind, Value, certify, evaluate, evaluate_plainly
 from verify.oracle.dyadic import enclose, to_units
 from verify.oracle.exact import Row
 from verify.oracle.situations import merge_row
 from verify.oracle.tests.arb import Witness, power_of_two, weighted
-from verify.oracle.tests.rows import KINDS, adversarial
+from verify.oracle.tests.rows import COLUMNS, adversarial, packed
 from verify.oracle.tests.seven import FLOAT32, FORMATS
 
 HAIR = arb("1e-300")
 
 
-def test_plain_oracle_agrees_with_arb(capsys):
-    witness, wrong = Witness(), []
-    kinds = dict.fromkeys(KINDS, 0)
-    for case in adversarial(2000, seed=1):
-        kinds[case.kind] += 1
-        row = merge_row(case.m, case.s, case.columns, case.fmt, FLOAT32)
-        for column, value in zip(case.columns, row.output, strict=True):
-            if fault := witness.output(value, column, case.s, case.m, case.fmt):
-                wrong.append((case, column, value, fault))
-        if fault := witness.lse(row.lse, case.s, case.m, FLOAT32):
-            wrong.append((case, case.s, row.lse, fault))
+def records(values: ExactValues) -> list[Value]:
+    fields = (values.kind, values.rounded, values.residual, values.exponent)
+    return [
+        Value(kind=Kind(k), rounded=r, residual=d, exponent=e)
+        for k, r, d, e in zip(*(field.flatten().tolist() for field in fields), strict=True)
+    ]
+
+
+def disputes(count: int, seed: int, oracle) -> tuple[Witness, list[object]]:
+    """Let Arb check what an oracle says of `count` rows; return the witness and what it disputes."""
+    witness = Witness()
+    wrong: list[object] = []
+    cases = adversarial(count, seed)
+    for fmt in FORMATS.values():
+        chosen = [case for case in cases if case.fmt == fmt]
+        exact: Exact = oracle(*packed(chosen), fmt, FLOAT32)
+        output, lse = records(exact.output), records(exact.lse)
+        for i, case in enumerate(chosen):
+            for j, column in enumerate(case.columns):
+                value = output[COLUMNS * i + j]
+                if fault := witness.output(value, column, case.s, case.m, fmt):
+                    wrong.append((case, column, value, fault))
+            if fault := witness.lse(lse[i], case.s, case.m, FLOAT32):
+                wrong.append((case, lse[i], fault))
+    return witness, wrong
+
+
+@pytest.mark.parametrize("oracle", [evaluate, evaluate_plainly])
+def test_oracles_agree_with_arb(oracle, capsys):
+    started = time.perf_counter()
+    witness, wrong = disputes(2000, 1, oracle)
+    elapsed = time.perf_counter() - started
     with capsys.disabled():
-        print(f" {witness.checks} values, {witness.doubts} exact, {len(wrong)} disagreements ", end="")
+        print(
+            f" {witness.checks} values, {witness.doubts} exact, {len(wrong)} disputed, {elapsed:.1f} s ",
+            end="",
+        )
     assert not wrong, wrong[0]
     assert witness.checks == 10000
     assert witness.doubts > 100  # ties, zeros and representable results were among them
-    assert min(kinds.values()) > 300
+
+
+@pytest.mark.slow
+def test_tiers_agree_with_arb_at_length(capsys):
+    started = time.perf_counter()
+    witness, wrong = disputes(20000, 11, evaluate)
+    elapsed = time.perf_counter() - started
+    with capsys.disabled():
+        print(
+            f" {witness.checks} values, {witness.doubts} exact, {len(wrong)} disputed, {elapsed:.1f} s ",
+            end="",
+        )
+    assert not wrong, wrong[0]
+    assert witness.checks == 100000
 
 
 def test_witness_notices_wrong_claims():
@@ -93,3 +132,50 @@ def test_a_perturbation_of_a_million_bits():
     ctx.prec = 53
     assert enclosure.lo < value
     assert value < enclosure.hi
+
+
+def read(text: str) -> arb:
+    """Return a C hexadecimal float exactly."""
+    numerator, denominator = float.fromhex(text).as_integer_ratio()
+    return arb(numerator) / denominator
+
+
+def test_certificates_hold_by_their_text_alone():
+    claims = zeros = 0
+    for case in adversarial(90, seed=5):
+        for column in (*case.columns, None):
+            certificate = certify(case.m, case.s, column, case.fmt)
+            m, s = [float.fromhex(x) for x in certificate.m], [read(x) for x in certificate.s]
+            ctx.prec = 4000
+            value = sum((a * power_of_two(x) for a, x in zip(s, m, strict=True)), arb(0))
+            if certificate.o is None:
+                value = value.log()
+            else:
+                o = [read(x) for x in certificate.o]
+                value = sum((a * power_of_two(x) for a, x in zip(o, m, strict=True)), arb(0)) / value
+            if certificate.enclosure is None:
+                assert value.contains(0)
+                assert str(certificate) == "exactly 0"
+                zeros += 1
+                continue
+            scaled = value * arb(2) ** -certificate.enclosure.exponent
+            assert arb(certificate.enclosure.lo) - HAIR < scaled
+            assert scaled < arb(certificate.enclosure.hi) + HAIR
+            assert f"proved with {certificate.enclosure.bits} bits" in str(certificate)
+            claims += 1
+    ctx.prec = 53
+    assert claims > 350
+    assert zeros > 5
+
+
+@pytest.mark.parametrize(
+    ("m", "s", "o", "reason"),
+    [
+        ([float("-inf")], [1.0], [1.0], "no live segment"),
+        ([0.0], [-1.0], [1.0], "whole row NaN"),
+        ([0.0], [1.0], [float("inf")], "not finite"),
+    ],
+)
+def test_certificates_are_refused_where_no_arithmetic_decides(m, s, o, reason):
+    with pytest.raises(ValueError, match=reason):
+        certify(m, s, o, FLOAT32)

@@ -1,0 +1,94 @@
+"""2^d and ln c as double-doubles, with proved bounds (derived in the README of this package)."""
+
+import math
+
+import torch
+
+from verify.oracle.doubled import Doubled, add, fast_two_sum, multiply, two_sum
+from verify.oracle.dyadic import UNIT, power
+
+EPS_POWER = 2.0**-102
+"""Relative error of exp2."""
+
+_STEPS = 1024  # of the table in a unit interval
+_TABLE_BITS = 256
+
+
+def _doubled(numerator: int, bits: int) -> tuple[float, float]:
+    """Return the double-double nearest to numerator·2^-bits."""
+    hi = numerator / (1 << bits)  # correctly rounded
+    whole, denominator = hi.as_integer_ratio()
+    return hi, (numerator * denominator - (whole << bits)) / (denominator << bits)
+
+
+def _table() -> torch.Tensor:
+    """Return 2^(j/1024) for j = −512…512 as [1025, 2] float64."""
+    half = _STEPS // 2
+    rows = []
+    for j in range(-half, half + 1):
+        value = power(j * (1 << UNIT) // _STEPS, _TABLE_BITS)  # 2^(fractional part)
+        rows.append(_doubled(value, _TABLE_BITS + (1 if j < 0 else 0)))
+    return torch.tensor(rows, dtype=torch.float64)
+
+
+def _logarithm_of_two() -> int:
+    """Return ln 2·2^_TABLE_BITS within 1, from Σ 1/(n·2^n)."""
+    bits = _TABLE_BITS + 16
+    return sum((1 << (bits - n)) // n for n in range(1, bits + 1)) >> 16
+
+
+_LN2_FIXED = _logarithm_of_two()
+_LN2 = _doubled(_LN2_FIXED, _TABLE_BITS)
+_INVERSE_LN2 = _doubled((1 << (2 * _TABLE_BITS)) // _LN2_FIXED, _TABLE_BITS)
+_COEFFICIENTS = [_doubled((1 << _TABLE_BITS) // math.factorial(k), _TABLE_BITS) for k in range(5)]
+_TABLE = _table()
+_tables = {torch.device("cpu"): _TABLE}
+
+
+def _constant(pair: tuple[float, float], like: torch.Tensor) -> Doubled:
+    return torch.full_like(like, pair[0]), torch.full_like(like, pair[1])
+
+
+def two_to(n: torch.Tensor) -> torch.Tensor:
+    """Return 2^n exactly for whole float64 numbers n in [−1022, 1023]."""
+    return ((n.to(torch.int64) + 1023) << 52).view(torch.float64)
+
+
+def exp2(d: Doubled) -> Doubled:
+    """Return 2^(hi + lo) with a relative error below EPS_POWER, for hi in [−1000, 1] and |lo| ≤ u·|hi|.
+
+    2^d = 2^n · 2^(j/1024) · e^z: n and j take the nearest multiples of 1 and 1/1024 out of hi exactly, and
+    z = (what is left)·ln 2, |z| ≤ 2^-11.5, goes through a Taylor series to z^7.
+    """
+    n = torch.round(d[0])
+    fraction = d[0] - n
+    j = torch.round(fraction * _STEPS)
+    z = multiply(two_sum(fraction - j / _STEPS, d[1]), _constant(_LN2, n))
+    tail = z[0] * (1 / 120 + z[0] * (1 / 720 + z[0] * (1 / 5040)))
+    series = add(_constant(_COEFFICIENTS[4], n), (tail, torch.zeros_like(tail)))
+    for k in (3, 2, 1):
+        series = add(_constant(_COEFFICIENTS[k], n), multiply(z, series))
+    if n.device not in _tables:
+        _tables[n.device] = _TABLE.to(n.device)
+    entries = _tables[n.device][j.to(torch.int64) + _STEPS // 2]
+    base = entries[..., 0], entries[..., 1]
+    hi, lo = add(base, multiply(base, multiply(z, series)))
+    factor = two_to(n)
+    return hi * factor, lo * factor
+
+
+def log_scaled(k: Doubled, c: Doubled) -> tuple[Doubled, torch.Tensor]:
+    """Return k·ln 2 + ln c and a bound on its absolute error, for c in [0.7, 1.42].
+
+    The float64 logarithm y of c is only a guess: e^-y·c − 1 = δ corrects it, ln c = y + ln(1 + δ). Where the
+    guess is not as good as |δ| ≤ 2^-40 the bound is infinite.
+    """
+    guess = torch.log(c[0])
+    zero = torch.zeros_like(guess)
+    inverse = exp2(multiply(_constant(_INVERSE_LN2, guess), (-guess, zero)))
+    delta = add(multiply(c, inverse), (-torch.ones_like(guess), zero))
+    correction = delta[0] + (delta[1] - delta[0] * delta[0] / 2)
+    whole = multiply(k, _constant(_LN2, guess))
+    hi, lo = add(whole, two_sum(guess, correction))
+    bound = 2.0**-97 + k[0].abs() * 2.0**-101
+    return fast_two_sum(hi, lo), torch.where(delta[0].abs() <= 2.0**-40, bound, math.inf)

@@ -1,0 +1,349 @@
+"""The vectorised tiers against the plain oracle, and against their own bounds."""
+
+import math
+import random
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+from flint import arb, ctx
+
+from verify.oracle import Exact, ExactValues, Kind, cascade, dyadic, escalate, evaluate, evaluate_plainly
+from verify.oracle.doubled import (
+    add,
+    divide,
+    exact_total,
+    multiply,
+    scale,
+    split,
+    total,
+    two_product,
+    two_sum,
+)
+from verify.oracle.dyadic import PrecisionError
+from verify.oracle.powers import EPS_POWER, exp2, log_scaled
+from verify.oracle.tests.arb import power_of_two, weighted
+from verify.oracle.tests.rows import adversarial, packed
+from verify.oracle.tests.seven import BFLOAT16, E4M3FN, FLOAT32, FORMATS
+from verify.oracle.weights import EPS_DEN, weigh
+
+NAN, INF = math.nan, math.inf
+
+
+def disagreements(a: ExactValues, b: ExactValues) -> torch.Tensor:
+    """Return where two answers differ; residuals may by what is promised of each."""
+    rounded = (a.rounded == b.rounded) | (a.rounded.isnan() & b.rounded.isnan())
+    close = (a.residual - b.residual).abs() <= 2.0**-12
+    return ~(rounded & close & (a.kind == b.kind) & (a.exponent == b.exponent))
+
+
+def compared(count: int, seed: int, *, oracle=evaluate) -> tuple[int, int, dict[str, int], int]:
+    """Compare the tiers with the plain oracle on `count` rows: checks, disagreements, tiers, bits."""
+    cases = adversarial(count, seed)
+    checks = wrong = bits = 0
+    tiers: dict[str, int] = {}
+    for fmt in FORMATS.values():
+        inputs = packed([case for case in cases if case.fmt == fmt])
+        got: Exact = oracle(*inputs, fmt, FLOAT32)
+        want = evaluate_plainly(*inputs, fmt, FLOAT32)
+        wrong += int(disagreements(got.output, want.output).sum() + disagreements(got.lse, want.lse).sum())
+        checks += want.output.kind.numel() + want.lse.kind.numel()
+        bits = max(bits, got.bits)
+        for name, decided in got.tiers.items():
+            tiers[name] = tiers.get(name, 0) + decided
+    assert sum(tiers.values()) == checks
+    return checks, wrong, tiers, bits
+
+
+def test_tiers_agree_with_the_plain_oracle(capsys):
+    started = time.perf_counter()
+    checks, wrong, tiers, bits = compared(3600, seed=21)
+    with capsys.disabled():
+        print(f" {checks} values, {wrong} disagree, {time.perf_counter() - started:.1f} s ", end="")
+    assert checks == 18000
+    assert wrong == 0
+    assert min(n for name, n in tiers.items() if name != "special") > 500, tiers
+    assert bits > 149 * 15  # the binomial family
+
+
+@pytest.mark.slow
+def test_tiers_agree_with_the_plain_oracle_at_length(capsys):
+    started = time.perf_counter()
+    checks, wrong, tiers, _ = compared(40000, seed=22)
+    with capsys.disabled():
+        print(f" {checks} values, {wrong} disagree, {tiers}, {time.perf_counter() - started:.1f} s ", end="")
+    assert checks == 200000
+    assert wrong == 0
+
+
+def _special_merge(seed: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return a merge of ordinary values with specials strewn over it, several heads and any `active`."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def strew(x: torch.Tensor, values: list[float], share: float) -> torch.Tensor:
+        hit = torch.rand(x.shape, generator=generator) < share
+        chosen = torch.tensor(values)[torch.randint(len(values), x.shape, generator=generator)]
+        return torch.where(hit, chosen, x)
+
+    o = torch.randn(40, 3, 6, 33, generator=generator) * 100
+    m = torch.randn(40, 3, 6, generator=generator) * 4
+    s = torch.rand(40, 3, 6, generator=generator) * 9 + 1
+    o[::2] = strew(o[::2], [NAN, INF, -INF, 3e38, 0.0], 0.02)
+    m[::3] = strew(m[::3], [-INF, -INF, NAN, INF, -3e38, 3e38, -800.0], 0.2)
+    s[::4] = strew(s[::4], [0.0, -0.0, NAN, INF, -1.0, -INF, 2.0**-149], 0.2)
+    return o, m, s, torch.randint(0, 7, (40,), generator=generator)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_specials_agree_with_the_plain_oracle(name):
+    fmt = FORMATS[name]
+    inputs = _special_merge(sorted(FORMATS).index(name))
+    got, want = evaluate(*inputs, fmt, FLOAT32), evaluate_plainly(*inputs, fmt, FLOAT32)
+    assert not disagreements(got.output, want.output).any()
+    assert not disagreements(got.lse, want.lse).any()
+    kinds = torch.bincount(want.output.kind.flatten().long(), minlength=3).tolist()
+    assert kinds[Kind.NAN] > 100
+    assert kinds[Kind.INFINITE] > 10 or fmt.saturates
+    assert got.tiers["special"] > 500
+    # finite neighbours of specials stay with the fast tiers
+    assert got.tiers["float64"] > 0.7 * kinds[Kind.NUMBER] - got.tiers["special"]
+
+
+def test_infinities_in_dead_segments_change_nothing():
+    o, m, s, _ = _special_merge(1)
+    o, m, s = o.nan_to_num(1, 1, 1), m.nan_to_num(0, 0, 0).clamp(-9, 9), s.nan_to_num(1, 1, 1).abs() + 1
+    active = torch.full((40,), 4)
+    want = evaluate(o, m, s, active, FLOAT32, FLOAT32)
+    o[:, :, 4:], m[:, :, 5], s[:, :, 4] = NAN, INF, -1.0
+    got = evaluate(o, m, s, active, FLOAT32, FLOAT32)
+    for part in ("output", "lse"):
+        for name in ("kind", "rounded", "residual", "exponent"):
+            assert torch.equal(getattr(getattr(got, part), name), getattr(getattr(want, part), name))
+
+
+def test_any_strides_give_the_same():
+    o, m, s, active = _special_merge(3)
+    want = evaluate(o, m, s, active, BFLOAT16, FLOAT32)
+    other = (
+        o.permute(3, 2, 1, 0).contiguous().permute(3, 2, 1, 0),
+        m.transpose(0, 2).contiguous().transpose(0, 2),
+        torch.stack((s, s), -1)[..., 0],
+        active.to(torch.int32),
+    )
+    got = evaluate(*other, BFLOAT16, FLOAT32)
+    assert not disagreements(got.output, want.output).any()
+    assert not disagreements(got.lse, want.lse).any()
+    one = torch.ones(1, 1, 1)
+    wide = evaluate(
+        one[..., None].expand(3, 5, 4, 7), one.expand(3, 5, 4), one.expand(3, 5, 4), torch.tensor([4, 2, 0]),
+        BFLOAT16, FLOAT32,
+    )  # fmt: skip
+    assert wide.output.rounded[:2].unique().tolist() == [1.0]
+    assert wide.output.rounded[2].unique().tolist() == [0.0]
+
+
+@pytest.mark.parametrize(("block", "chunk", "singles", "pending"), [(6, 1, 1, 1), (40, 500, 64, 1 << 20)])
+def test_cutting_into_chunks_changes_nothing(block, chunk, singles, pending, monkeypatch):
+    inputs = _special_merge(4)
+    want = evaluate(*inputs, E4M3FN, FLOAT32)
+    for name, size in (("BLOCK", block), ("CHUNK", chunk), ("PICKED", singles)):
+        monkeypatch.setitem(getattr(cascade, name), "cpu", size)
+    monkeypatch.setattr(cascade, "PENDING", pending)
+    calls = []
+    got = evaluate(*inputs, E4M3FN, FLOAT32, progress=lambda done, rows: calls.append((done, rows)))
+    assert not disagreements(got.output, want.output).any()
+    assert not disagreements(got.lse, want.lse).any()
+    assert got.tiers == want.tiers
+    assert calls[-1] == (120, 120)
+    assert calls == sorted(calls)
+    assert len(calls) > 1
+
+
+def test_threads_of_torch_are_given_back():
+    before = torch.get_num_threads()
+    evaluate(*_special_merge(5), BFLOAT16, FLOAT32)
+    assert torch.get_num_threads() == before
+
+
+def test_helper_processes_give_the_same(monkeypatch):
+    cases = [case for case in adversarial(300, seed=23) if case.kind in ("binomial", "far", "cancelling")]
+    inputs = packed(cases)
+    want = evaluate(*inputs, BFLOAT16, FLOAT32, processes=1)
+    started = []
+    begin = escalate._Helper.__init__
+
+    def counted(self, tasks, formats):
+        started.append(len(tasks))
+        begin(self, tasks, formats)
+
+    monkeypatch.setattr(escalate._Helper, "__init__", counted)
+    monkeypatch.setattr(escalate, "PARALLEL", 50)
+    got = evaluate(*inputs, BFLOAT16, FLOAT32, processes=3)
+    assert len(started) == 2
+    assert min(started) > 10
+    assert got.tiers == want.tiers
+    assert got.bits == want.bits
+    assert not disagreements(got.output, want.output).any()
+    assert not disagreements(got.lse, want.lse).any()
+
+
+def test_a_helper_that_fails_is_an_error(monkeypatch, capfd):
+    monkeypatch.setattr(escalate, "PARALLEL", 1)
+    good = escalate.Task(m=[0.0], s=[1.0], columns=[[1.0]])
+    broken = escalate.Task(m=[], s=[], columns=[[]])
+    with pytest.raises(RuntimeError, match="helper process of the exact tier ended with status 1"):
+        escalate.answer_all([good, broken], FLOAT32, FLOAT32, 2)
+    assert "Traceback" in capfd.readouterr().err
+
+
+def test_beyond_the_cap_is_an_error_that_names_the_case(monkeypatch):
+    monkeypatch.setattr(dyadic, "CAP", 1024)
+    cases = [case for case in adversarial(200, seed=24) if case.kind == "binomial" and len(case.m) > 12]
+    with pytest.raises(PrecisionError, match=r"more than 1024 bits wanted for the sum .* in \[\("):
+        evaluate(*packed(cases), BFLOAT16, FLOAT32)
+
+
+def doubles(rng: random.Random, count: int, low: int, high: int) -> torch.Tensor:
+    values = [rng.choice([-1, 1]) * rng.uniform(1, 2) * 2.0 ** rng.randint(low, high) for _ in range(count)]
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def exactly(pair: tuple[torch.Tensor, torch.Tensor]) -> list[arb]:
+    return [arb(h) + arb(x) for h, x in zip(pair[0].tolist(), pair[1].tolist(), strict=True)]
+
+
+def test_double_double_operations_keep_their_bounds():
+    rng, n, u2 = random.Random(1), 4000, 2.0**-106
+    ctx.prec = 2400
+    a, b = doubles(rng, n, -40, 40), doubles(rng, n, -40, 40)
+    a[: n // 2] = -b[: n // 2] * (1 + torch.randint(-4, 5, (n // 2,)) * 2.0**-52)
+    x, y = two_sum(a, a * doubles(rng, n, -60, -54)), two_sum(b, b * doubles(rng, n, -60, -54))
+    for pair, want in (
+        (two_sum(a, b), [p + q for p, q in zip(map(arb, a.tolist()), map(arb, b.tolist()), strict=True)]),
+        (two_product(a, b), [arb(p) * arb(q) for p, q in zip(a.tolist(), b.tolist(), strict=True)]),
+    ):
+        assert all(p == q for p, q in zip(exactly(pair), want, strict=True))
+    w0, w1 = split(a)
+    short = b.float().double()
+    ex, ey = exactly(x), exactly(y)
+    for got, want, bound in (
+        (add(x, y), [p + q for p, q in zip(ex, ey, strict=True)], 3.1 * u2),
+        (multiply(x, y), [p * q for p, q in zip(ex, ey, strict=True)], 8 * u2),
+        (divide(x, y), [p / q for p, q in zip(ex, ey, strict=True)], 2.0**-100),
+        (scale((w0, w1, x[0] * 2.0**-54), short),
+         [(arb(p) + arb(r) * arb(2) ** -54) * arb(q) for p, q, r in
+          zip(a.tolist(), short.tolist(), x[0].tolist(), strict=True)], 4 * u2),
+    ):  # fmt: skip
+        for p, q in zip(exactly(got), want, strict=True):
+            assert abs(p - q) <= abs(q) * bound
+    ctx.prec = 53
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 16, 33])
+def test_sums_keep_their_bounds(n):
+    rng = random.Random(n)
+    ctx.prec = 2400
+    hi = doubles(rng, 60 * n, -30, 30).reshape(60, n)
+    x = two_sum(hi, hi * 2.0**-55)
+    got, (whole, exact) = total(x), exact_total(x)
+    ex = [exactly((h, q)) for h, q in zip(*x, strict=True)]
+    for i, terms in enumerate(ex):
+        size = sum((abs(t) for t in terms), arb(0))
+        assert abs(exactly(got)[i] - sum(terms, arb(0))) <= size * (3.1 * 2.0**-106 * math.ceil(math.log2(n)))
+        if exact[i]:
+            assert exactly(whole)[i] == sum(terms, arb(0))
+    integers = torch.randint(-(2**40), 2**40, (60, n)).double()
+    (hi, lo), exact = exact_total((integers * 2.0**80, integers.flip(-1)))
+    assert exact.all()
+    assert (hi[n > 1] + lo[n > 1]).isfinite().all()
+    assert exactly((hi, lo)) == [arb(int(r.sum())) * arb(2) ** 80 + int(r.sum()) for r in integers]
+    ctx.prec = 53
+
+
+def test_exact_sums_notice_what_they_lose():
+    hi = torch.tensor([[2.0**100, 1.0, 2.0**-80, 0.0]], dtype=torch.float64)
+    _, exact = exact_total((hi, torch.zeros_like(hi)))
+    assert not exact.any()
+
+
+def test_powers_keep_their_bound():
+    rng = random.Random(2)
+    hi = torch.cat((
+        -torch.rand(2000, dtype=torch.float64) * 700, torch.linspace(-1, 1, 2050, dtype=torch.float64),
+        doubles(rng, 500, -160, -1), -torch.arange(0, 700, 0.5, dtype=torch.float64),
+        (torch.arange(-512, 513) * 2 + 1).double() / 2048,
+    ))  # fmt: skip
+    lo = hi * 2.0**-54 * torch.tensor([rng.uniform(-1, 1) for _ in hi], dtype=torch.float64)
+    worst = 0.0
+    ctx.prec = 400
+    for p, d in zip(exactly(exp2((hi, lo))), exactly((hi, lo)), strict=True):
+        want = (d * arb.const_log2()).exp()
+        worst = max(worst, float(abs(p - want) / want))
+    ctx.prec = 53
+    assert worst < EPS_POWER / 2  # 2^-105 was seen
+    whole = torch.arange(-700, 1).double()
+    hi, lo = exp2((whole, torch.zeros_like(whole)))
+    assert (lo == 0).all()
+    assert hi.tolist() == [2.0 ** int(n) for n in whole]
+
+
+def test_logarithms_keep_their_bound():
+    rng = random.Random(3)
+    c = torch.cat((torch.linspace(0.7072, 1.414, 500).double(), 1 + doubles(rng, 500, -52, -3)))
+    k = torch.tensor([rng.choice([0.0, 1.0, -0.5, rng.uniform(-1e3, 1e3), 3e38]) for _ in c]).double()
+    kk, cc = two_sum(k, k * 2.0**-60), two_sum(c, c * 2.0**-57)
+    value, bound = log_scaled(kk, cc)
+    ctx.prec = 600
+    rows = zip(exactly(value), exactly(kk), exactly(cc), bound.tolist(), strict=True)
+    for got, p, q, limit in rows:
+        assert abs(got - (p * arb.const_log2() + q.log())) <= limit
+        assert limit <= 2.0**-96 + abs(p) * 2.0**-100
+    ctx.prec = 53
+
+
+def test_weights_and_denominators_keep_their_bounds():
+    cases = [case for case in adversarial(300, seed=25) if max(case.m) - min(case.m) < 1e4]
+    _, m, s, active = packed(cases)
+    weights = weigh(m[:, 0], s[:, 0], active)
+    ctx.prec = 3200
+    for i, case in enumerate(cases):
+        top = max(case.m)
+        den = arb(weights.den[0][i].item()) + arb(weights.den[1][i].item())
+        want = weighted(case.s, case.m) / power_of_two(top)
+        assert abs(den - want) <= want * EPS_DEN
+        for j, x in enumerate(case.m):
+            got = arb(weights.weight[0][i, j].item()) + arb(weights.weight[1][i, j].item())
+            want = power_of_two(x) / power_of_two(top)
+            if x - top > -699:
+                assert abs(got - want) <= want * EPS_POWER
+                assert sum((arb(p[i, j].item()) for p in weights.pieces), arb(0)) == got
+            else:
+                assert got == 0 or x - top > -701
+    ctx.prec = 53
+
+
+MEMORY = """
+import resource, torch
+from verify.oracle import evaluate
+from verify.oracle.tests.seven import FLOAT32
+{inputs}
+exact = evaluate(o, m, s, torch.full((o.shape[0],), o.shape[2]), FLOAT32, FLOAT32, processes=1)
+assert sum(exact.tiers.values()) == exact.output.kind.numel() + exact.lse.kind.numel()
+print(o.numel(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("t", "h", "s", "r"), [(96, 16, 128, 512), (1500, 128, 1, 521), (1, 1, 2, 50_000_000)]
+)
+def test_memory_stays_bounded_at_a_hundred_million_partials(t, h, s, r):
+    inputs = f"o = torch.rand({t}, {h}, {s}, {r}); m = torch.rand({t}, {h}, {s}); s = m + 1"
+    command = [sys.executable, "-c", MEMORY.format(inputs=inputs)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    partials, kilobytes = map(int, done.stdout.split())
+    assert partials > 99_000_000
+    assert kilobytes < 4_000_000
