@@ -6,21 +6,26 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
-
 from fuzz.case import MergeCase
 from fuzz.draw import draw_recipe
 from fuzz.files import load_case
 from fuzz.recipe import Recipe, expand
 from verify.bounds import load_bounds
-from verify.campaign.findings import number_of, place
+from verify.campaign.explain import explain_case, explain_fault, explain_value
 from verify.campaign.pool import Pool
-from verify.campaign.trial import Outcome
 from verify.campaign.worker import Job, WorkerSettings
 from verify.config import Option, UsageError, one_of, read_settings, seconds
 from verify.exits import CLEAN, FOUND, guarded, say
-from verify.observed import Fault
 from verify.subjects.load import NAMED
+
+
+def coordinates(text: str) -> tuple[int, ...]:
+    """Parse TOKEN,HEAD or TOKEN,HEAD,COLUMN."""
+    parts = text.split(",")
+    if len(parts) not in (2, 3) or not all(part.isdigit() for part in parts):
+        raise ValueError(f"{text!r} is not a place: wanted e.g. 0,3 for an lse or 0,3,17 for an output")
+    return tuple(int(part) for part in parts)
+
 
 OPTIONS = (
     Option(
@@ -29,6 +34,13 @@ OPTIONS = (
         default="mla_merge",
         metavar="KERNEL",
         help=f"kernel under test: {', '.join(NAMED)}, pkg.mod:function or path/file.py:function",
+    ),
+    Option(
+        name="at",
+        parse=coordinates,
+        default=None,
+        metavar="TOKEN,HEAD[,COLUMN]",
+        help="explain this output too, or this lse, with the enclosure that proves it",
     ),
     Option(name="device", parse=one_of(("cpu", "cuda")), default="cpu", help="where the kernel runs"),
     Option(name="timeout", parse=seconds, default=120.0, metavar="S", help="time the case may take"),
@@ -42,17 +54,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(argv: list[str]) -> int:
     settings = read_settings("verify.replay", __doc__ or "", OPTIONS, argv, positional="case")
-    name = settings["case"]
+    name, kernel = settings["case"], settings["kernel"]
     source = _input(name)
-    worker = WorkerSettings(
-        kernel=settings["kernel"], device=settings["device"], bounds=load_bounds(), threads=1
-    )
+    case = expand(source) if isinstance(source, Recipe) else source
+    at = _place_in(case, settings["at"])
+    worker = WorkerSettings(kernel=kernel, device=settings["device"], bounds=load_bounds(), threads=1)
     with Pool(worker, 1, settings["timeout"]) as pool:
         outcome = pool.run_one(Job(name=name, input=source))
-    case = expand(source) if isinstance(source, Recipe) else source
-    for line in describe(case, outcome):
-        say(line)
-    say(f"{'FAIL' if outcome.faults else 'PASS'} {settings['kernel']} case {name} outputs {outcome.outputs}")
+    lines = explain_case(case)
+    for fault in outcome.faults:
+        lines += explain_fault(case, fault)
+    if at is not None:
+        lines += ["", f"at    {settings['at']}", *explain_value(case, *at)]
+    say("\n".join(lines))
+    say(f"{'FAIL' if outcome.faults else 'PASS'} {kernel} case {name} outputs {outcome.outputs}")
     return FOUND if outcome.faults else CLEAN
 
 
@@ -62,58 +77,15 @@ def _input(name: str) -> Recipe | MergeCase:
         return draw_recipe(int(seed), int(number))
     try:
         return load_case(Path(name))
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{name}: {error}; wanted SEED/NUMBER or a case file of a report") from None
+    except ValueError as error:
+        raise UsageError(f"{error}; wanted SEED/NUMBER or a case file of a report") from None
 
 
-def describe(case: MergeCase, outcome: Outcome) -> list[str]:
-    """Return the case's shape and, for each fault, its place, its values and its segments."""
-    lines = [
-        f"case T={case.T} H={case.H} S={case.S} R={case.R} tile={case.tile_size} dtype={case.out_dtype} "
-        f"layout={case.layout} domain={case.domain.value}"
-    ]
-    if case.recipe is not None:
-        lines.append(f"recipe {case.recipe.to_json()}")
-    for fault in outcome.faults:
-        lines += ["", f"{fault.kind.value} noticed by {fault.detector}: {fault.message}"]
-        if fault.where is not None:
-            lines += _details(case, fault)
-    return lines
-
-
-def _details(case: MergeCase, fault: Fault) -> list[str]:
-    where = place(fault) or {}
-    lines = ["at    " + ", ".join(f"{name} {index}" for name, index in where.items())]
-    for name, value in (("got", fault.got), ("exact", fault.exact)):
-        number = number_of(value, fault, case)
-        if number is not None:
-            lines.append(f"{name:<5} {number.dec}  {number.hex}  {number.bits}".rstrip())
-    if fault.ulp is not None:
-        lines.append(f"error {fault.ulp:.6g} ulp, {fault.steps} steps, bound {fault.bound:.6g} ulp")
-    return lines + segment_table(case, where["token"], where["head"], where.get("column"))
-
-
-def segment_table(case: MergeCase, token: int, head: int, column: int | None) -> list[str]:
-    """Return the active segments of a row: m, s, o, weight against the largest, share of the mass."""
-    active = int(case.active[token])
-    m = case.segm_max[token, head, :active].double()
-    s = case.segm_expsum[token, head, :active].double()
-    o = case.segm_output[token, head, :active, column or 0].double()
-    live = (m != -torch.inf) & ~((s == 0) & ~m.isnan())
-    top = m[live].max() if bool(live.any()) else torch.tensor(0.0)
-    weight = torch.where(live, torch.exp2(m - top), 0.0)
-    mass = torch.where(live, s * weight, 0.0)
-    share = mass / mass.sum()
-    lines = [f"L {int(case.seq_lens[token])}: {active} of {case.S} segments active"]
-    if not active:
-        return lines
-    header = ("segment", "m", "s", "o" if column is not None else "o[0]", "weight", "share")
-    lines.append("".join(f"{title:>16}" for title in header))
-    for i in range(active):
-        cells = [f"{float(value):.7g}" for value in (m[i], s[i], o[i])]
-        cells += [f"{float(weight[i]):.3g}", f"{float(share[i]):.3%}"] if bool(live[i]) else ["empty", "-"]
-        lines.append("".join(f"{cell:>16}" for cell in (str(i), *cells)))
-    return lines
+def _place_in(case: MergeCase, at: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    shape = (case.T, case.H, case.R)
+    if at is not None and any(index >= size for index, size in zip(at, shape, strict=False)):
+        raise UsageError(f"--at {at}: the case has T={case.T}, H={case.H}, R={case.R}")
+    return at
 
 
 if __name__ == "__main__":

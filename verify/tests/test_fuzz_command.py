@@ -78,6 +78,21 @@ def test_a_drawn_case_is_replayed_from_its_seed_and_number(capsys):
     assert out.splitlines()[-1].startswith("PASS")
 
 
+def test_any_value_is_explained_with_its_proof(capsys):
+    assert replay.main(["0/9", "--kernel", HONEST, "--at", "0,0,0"]) == 0
+    output = capsys.readouterr().out
+    assert re.search(r"proof in \[-?\d+, -?\d+\] · 2\^-?\d+, proved with \d+ bits", output)
+    assert replay.main(["0/9", "--kernel", HONEST, "--at", "0,0"]) == 0
+    assert capsys.readouterr().out != output
+    for place, complaint in (
+        ("0,999999", "the case has T="),
+        ("0", "is not a place"),
+        ("0,x", "is not a place"),
+    ):
+        assert replay.main(["0/9", "--kernel", HONEST, "--at", place]) == 2
+        assert complaint in capsys.readouterr().err
+
+
 def test_a_filter_leaves_cases_out_and_renumbers_none():
     reached = []
     for families, dtypes in (("empties,ties", "float16,bfloat16,float32"), ("ties", "float16,bfloat16")):
