@@ -20,9 +20,9 @@ from fuzz.recipe import Recipe, expand
 class Size:
     """How large a drawn case may be; what exceeds it has its tokens and heads halved, the larger first."""
 
-    outputs: int = 2048
+    outputs: int = 8192
     """T · H · R, at most (a rank or segment count that is larger alone stays)."""
-    elements: int = 1 << 16
+    elements: int = 1 << 18
     """T · H · S · R, at most, likewise."""
 
 

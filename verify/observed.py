@@ -73,15 +73,6 @@ class Returned:
     unwritten_lse: Tensor
     """[T, H] bool likewise."""
 
-    def cpu(self) -> Returned:
-        """Return the same on the CPU, where values are judged."""
-        return Returned(
-            output=self.output.cpu(),
-            lse=self.lse.cpu(),
-            unwritten_output=self.unwritten_output.cpu(),
-            unwritten_lse=self.unwritten_lse.cpu(),
-        )
-
 
 def decimal(value: float) -> str:
     """Write the shortest decimal that reads back to the same float32; all values here are float32's."""

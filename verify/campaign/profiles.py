@@ -19,6 +19,6 @@ class Profile:
 
 PROFILES = {
     "smoke": Profile(rounds=1, budget_s=None, purpose="between two edits: every family and dtype once"),
-    "quick": Profile(rounds=4, budget_s=60.0, purpose="the default"),
+    "quick": Profile(rounds=6, budget_s=60.0, purpose="the default"),
     "ci": Profile(rounds=20, budget_s=None, purpose="a pull request: deterministic, no time limit"),
 }

@@ -49,7 +49,6 @@ def run_trial(subject: Subject, case: MergeCase, name: str, bounds: Bounds) -> O
         return Outcome(
             case=name, family=family, dtype=case.out_dtype, outputs=0, faults=call.faults, tiers={}
         )
-    case, returned = case.to("cpu"), call.returned.cpu()
     exact = evaluate(
         case.segm_output,
         case.segm_max,
@@ -58,12 +57,12 @@ def run_trial(subject: Subject, case: MergeCase, name: str, bounds: Bounds) -> O
         FORMATS[case.out_dtype],
         FORMATS["float32"],
     )
-    judged = judge(case, returned, exact, bounds)
+    judged = judge(case, call.returned, exact, bounds)
     return Outcome(
         case=name,
         family=family,
         dtype=case.out_dtype,
-        outputs=returned.output.numel(),
+        outputs=call.returned.output.numel(),
         faults=call.faults + judged.faults,
         strata=strata_of(judged, family=family, domain=case.domain.value, dtype=case.out_dtype, case=name),
         tiers=exact.tiers,
