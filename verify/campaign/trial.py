@@ -56,6 +56,7 @@ def run_trial(subject: Subject, case: MergeCase, name: str, bounds: Bounds) -> O
         case.active,
         FORMATS[case.out_dtype],
         FORMATS["float32"],
+        processes=1,  # the workers already share the cores
     )
     judged = judge(case, call.returned, exact, bounds)
     return Outcome(

@@ -13,8 +13,8 @@ from operator import mul
 from verify.oracle.dyadic import CAP, UNIT, PrecisionError, enclose, logarithm, power, to_units
 from verify.oracle.target import Enclosure, Kind, TargetFormat, Value
 
-BITS = 384
-"""Precision of the hoisted weights: den is at least 2^-149 of the largest, masses at most 2^128."""
+BITS = 192
+"""Relative precision of a denominator, at least: hoisted weights get as many bits more as the masses span."""
 
 _FINE = 40  # bits of an enclosure below the ulp
 _ONE = Enclosure(lo=1, hi=1, exponent=0, bits=1)
@@ -96,11 +96,14 @@ class Row:
         self.m = [to_units(x) for x in m]
         self.s = [to_units(x) for x in s]
         self.top = max(self.m) >> UNIT
-        # 2^(m − top)·2^BITS: off by at most 1.01 before the shift and 1 by it, so by less than 2
-        self.weights = [power(x, BITS) >> (self.top - (x >> UNIT)) for x in self.m]
+        heaviest = self.s[self.m.index(max(self.m))]
+        spread = sum(self.s).bit_length() - heaviest.bit_length()
+        self.precision = BITS - spread // -64 * 64  # in steps, so that powers are found in the cache
+        # 2^(m − top)·2^precision: off by at most 1.01 before the shift and 1 by it, so by less than 2
+        self.weights = [power(x, self.precision) >> (self.top - (x >> UNIT)) for x in self.m]
         den, error = sum(map(mul, self.s, self.weights)), 2 * sum(self.s)
-        self.den = Enclosure(lo=den - error, hi=den + error, exponent=0, bits=BITS)
-        self.bits = BITS
+        self.den = Enclosure(lo=den - error, hi=den + error, exponent=0, bits=self.precision)
+        self.bits = self.precision
 
     @cached_property
     def den_anywhere(self) -> Enclosure:
@@ -122,7 +125,7 @@ class Row:
         centre, error = sum(map(mul, column, self.weights)), 2 * sum(map(abs, column))
         if abs(centre) <= error:
             return None
-        num = Enclosure(lo=centre - error, hi=centre + error, exponent=0, bits=BITS)
+        num = Enclosure(lo=centre - error, hi=centre + error, exponent=0, bits=self.precision)
         return quotient(num, self.den, fmt)
 
     def output(self, column: Sequence[int], fmt: TargetFormat) -> Value:
@@ -146,7 +149,7 @@ class Row:
     def enclose_lse(self, bits: int) -> Enclosure | None:
         """Enclose ln Σ s·2^m to a relative width of about 2^(8 − bits); None if it is exactly zero."""
         mass = [(s, m - (UNIT << UNIT)) for s, m in zip(self.s, self.m, strict=True)]
-        exponent = self.den.hi.bit_length() + self.top - BITS - UNIT
+        exponent = self.den.hi.bit_length() + self.top - self.precision - UNIT
         near_one = 0 <= exponent <= 1  # then den is in (0.49, 2), else outside of (0.51, 1.99)
         if near_one:
             mass.append((-1, 0))  # through den − 1, so that nothing is lost where den is nearly 1

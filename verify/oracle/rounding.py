@@ -10,8 +10,8 @@ from verify.oracle.target import TargetFormat
 
 _EXPONENT = 0x7FF << 52
 _SIGNIFICAND = (1 << 52) - 1
-TOLERANCE = 2.0**-13
-"""A bound above this many ulp decides nothing."""
+TOLERANCE = 2.0**-14
+"""A bound above this many ulp decides nothing; residuals are promised to four times that."""
 
 _UP = 1 + 2.0**-40  # pays for the rounding of a bound itself
 

@@ -63,7 +63,14 @@ def blank(shape: tuple[int, ...], device: torch.device) -> ExactValues:
 def check_inputs(
     segm_output: torch.Tensor, segm_max: torch.Tensor, segm_expsum: torch.Tensor, active: torch.Tensor
 ) -> None:
-    """Raise ValueError unless the shapes, dtypes and devices are those of a merge."""
+    """Raise ValueError unless the shapes, dtypes and devices are those of a merge.
+
+    Raises RuntimeError where torch flushes subnormal numbers to zero: then inputs are not what they are.
+    """
+    if torch.tensor(2.0**-149).double().item() == 0:
+        raise RuntimeError(
+            "subnormal numbers are flushed to zero here: torch.set_flush_denormal(False) is needed"
+        )
     if segm_output.dim() != 4:
         raise ValueError(f"segm_output has shape {tuple(segm_output.shape)}, [T, H, S, R] is wanted")
     tokens, heads, segments, _ = segm_output.shape
