@@ -1,0 +1,149 @@
+"""The speed of the oracle, beside a plain mpmath loop over the same data in the same run."""
+
+from __future__ import annotations
+
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import mpmath
+import torch
+
+from fuzz.case import MergeCase
+from fuzz.formats import FORMATS
+from fuzz.recipe import Recipe, expand
+from verify.oracle.evaluate import evaluate
+from verify.speed.data import production_case
+
+_SEGMENTS, _RANK = 16, 512
+_LOOP_OUTPUTS = 4096  # of the plain loop: enough for a rate to within a few percent
+_LOOP_BITS = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class OracleSpeed:
+    """One kind of data through the oracle."""
+
+    data: str
+    """typical, structured or escalating."""
+    dtype: str
+    """Output format."""
+    device: str
+    """Where the vectorised tiers ran."""
+    outputs: int
+    """Output values judged in one pass."""
+    seconds: float
+    """Median time of a pass."""
+    loop_outputs_per_s: float
+    """Outputs a second of the plain mpmath loop on the same data."""
+    tiers: dict[str, int]
+    """Values (outputs and lses) that each tier decided."""
+    bits: int
+    """Most working bits used."""
+
+    @property
+    def outputs_per_s(self) -> float:
+        """Outputs a second."""
+        return self.outputs / self.seconds
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast as the plain loop."""
+        return self.outputs_per_s / self.loop_outputs_per_s
+
+
+def measure_oracle(device: str, rows: int, repeats: int = 3) -> list[OracleSpeed]:
+    """Measure typical, structured and fully escalating data; `rows` rows of 512 outputs of the first two."""
+    return [_measure(name, build(rows), device, repeats) for name, build in _DATA.items()]
+
+
+def _measure(name: str, case: MergeCase, device: str, repeats: int) -> OracleSpeed:
+    loop = _loop_speed(case)
+    case = case.to(device)
+    arguments = (case.segm_output, case.segm_max, case.segm_expsum, case.active)
+    formats = FORMATS[case.out_dtype], FORMATS["float32"]
+    exact = evaluate(*arguments, *formats)  # warms up what is made on first use
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        exact = evaluate(*arguments, *formats)
+        if device == "cuda":
+            torch.cuda.synchronize()
+        seconds.append(time.perf_counter() - start)
+    return OracleSpeed(
+        data=name,
+        dtype=case.out_dtype,
+        device=torch.cuda.get_device_name() if device == "cuda" else platform.machine(),
+        outputs=case.outputs,
+        seconds=statistics.median(seconds),
+        loop_outputs_per_s=loop,
+        tiers=exact.tiers,
+        bits=exact.bits,
+    )
+
+
+def _loop_speed(case: MergeCase) -> float:
+    """Time the loop that anybody would write for the same answer, at a precision that mostly suffices.
+
+    Weights once a row; for each output a sum, a quotient, its rounding and the error of that in ulp.
+    """
+    columns = min(case.R, 64)
+    rows = min(case.T * case.H, max(1, _LOOP_OUTPUTS // columns))
+    m, s = (x.flatten(0, 1)[:rows].tolist() for x in (case.segm_max, case.segm_expsum))
+    o = case.segm_output.flatten(0, 1)[:rows, :, :columns].transpose(1, 2).tolist()
+    precision = FORMATS[case.out_dtype].precision
+    start = time.perf_counter()
+    with mpmath.workprec(_LOOP_BITS):
+        for row in range(rows):
+            top = max(m[row])
+            weights = [mpmath.mpf(2) ** (mpmath.mpf(x) - mpmath.mpf(top)) for x in m[row]]
+            den = mpmath.fsum(w * x for w, x in zip(weights, s[row], strict=True))
+            for column in o[row]:
+                y = mpmath.fsum(w * x for w, x in zip(weights, column, strict=True)) / den
+                with mpmath.workprec(precision):
+                    rounded = +y
+                error = mpmath.ldexp(y - rounded, precision - 1 - mpmath.frexp(y)[1])
+                float(rounded), float(error)
+    return rows * columns / (time.perf_counter() - start)
+
+
+def _typical(rows: int) -> MergeCase:
+    return production_case(rows, 1, _SEGMENTS, _RANK, dtype="float32", device="cpu")
+
+
+def _structured(rows: int) -> MergeCase:
+    """Typical data of which three outputs in a thousand cancel but for a remainder far below."""
+    case = _typical(rows)
+    o, m = case.segm_output, case.segm_max
+    m[..., 1] = m[..., 0]
+    chosen = torch.rand(rows, 1, _RANK, generator=torch.Generator().manual_seed(1)) < 0.003
+    pair = o[:, :, 0]
+    rest = torch.where(chosen[:, :, None], 2.0**-60 * o[:, :, 2:], o[:, :, 2:])
+    cancelling = torch.where(chosen, -pair, o[:, :, 1])
+    o = torch.cat((pair[:, :, None], cancelling[:, :, None], rest), dim=2)
+    return replace(case, segm_output=o)
+
+
+def _escalating(rows: int) -> MergeCase:
+    """Every output an exact tie between bfloat16 neighbours, with weights that no float holds."""
+    recipe = Recipe(
+        family="ties",
+        dtype="bfloat16",
+        tokens=max(1, rows // 64),
+        heads=1,
+        segments=_SEGMENTS,
+        rank=_RANK,
+        tile_size=1,
+        seed=0,
+        params={"kind": "constant", "lengths": "full"},
+    )
+    return expand(recipe)
+
+
+_DATA: dict[str, Callable[[int], MergeCase]] = {
+    "typical": _typical,
+    "structured": _structured,
+    "escalating": _escalating,
+}
