@@ -50,8 +50,16 @@ def judge(case: MergeCase, returned: Returned, exact: Exact, bounds: Bounds) -> 
     """Compare output and lse with the exact values; every value is within its bound or failed."""
     terms = second_terms(case, bounds)
     single = FORMATS["float32"]
-    output = _judge("output", returned.output, exact.output, terms.output, FORMATS[case.out_dtype], bounds)
-    lse = _judge("lse", returned.lse, exact.lse, terms.lse, single, bounds)
+    output = _judge(
+        "output",
+        returned.output,
+        returned.unwritten_output,
+        exact.output,
+        terms.output,
+        FORMATS[case.out_dtype],
+        bounds,
+    )
+    lse = _judge("lse", returned.lse, returned.unwritten_lse, exact.lse, terms.lse, single, bounds)
     faults = (
         *_faults(output, returned.output, exact.output, returned.unwritten_output),
         *_faults(lse, returned.lse, exact.lse, returned.unwritten_lse),
@@ -60,7 +68,13 @@ def judge(case: MergeCase, returned: Returned, exact: Exact, bounds: Bounds) -> 
 
 
 def _judge(
-    result: str, got: Tensor, exact: ExactValues, term: Tensor, fmt: Format, bounds: Bounds
+    result: str,
+    got: Tensor,
+    unwritten: Tensor,
+    exact: ExactValues,
+    term: Tensor,
+    fmt: Format,
+    bounds: Bounds,
 ) -> JudgedValues:
     error = error_ulp(got, exact, fmt)
     number = (exact.kind == Kind.NUMBER) & ~error.isnan()
@@ -74,8 +88,9 @@ def _judge(
         steps=steps(got, exact, fmt),
         bound=bound,
         judged=torch.where(number, (error.abs() - term_ulp).clamp(min=0.0), 0.0),
-        # Not `error > bound`: a NaN on either side must fail.
-        failed=~(error.abs() <= bound),
+        # Not `error > bound`: a NaN on either side must fail. What was never written is no answer even
+        # where the marker happens to be right.
+        failed=~(error.abs() <= bound) | unwritten,
     )
 
 
@@ -86,7 +101,7 @@ def _faults(judged: JudgedValues, got: Tensor, exact: ExactValues, unwritten: Te
     wrong = FaultKind.WRONG_LSE if judged.result == "lse" else FaultKind.WRONG_VALUE
     # In this order: a marker is a NaN too, but says more.
     named = (
-        (FaultKind.UNWRITTEN_OUTPUT, unwritten & (exact.kind != Kind.NAN)),
+        (FaultKind.UNWRITTEN_OUTPUT, unwritten),
         (FaultKind.SPURIOUS_NAN, places.spurious_nan),
         (FaultKind.LOST_NAN, places.lost_nan),
         (FaultKind.SPURIOUS_INF, places.spurious_inf),
@@ -97,15 +112,16 @@ def _faults(judged: JudgedValues, got: Tensor, exact: ExactValues, unwritten: Te
     for kind, mask in named:
         hit, left = left & mask, left & ~mask
         if bool(hit.any()):
-            faults.append(_worst(kind, judged, hit, got.double(), exact))
+            faults.append(_worst(kind, judged, hit, got, exact))
     return faults
 
 
-def _worst(kind: FaultKind, judged: JudgedValues, hit: Tensor, value: Tensor, exact: ExactValues) -> Fault:
+def _worst(kind: FaultKind, judged: JudgedValues, hit: Tensor, values: Tensor, exact: ExactValues) -> Fault:
     excess = torch.nan_to_num(judged.error.abs() / judged.bound, nan=torch.inf)
     flat = torch.where(hit, excess, -1.0).argmax()
     where = tuple(int(index) for index in torch.unravel_index(flat, hit.shape))
-    got, truth, count = float(value[where]), float(exact.rounded[where]), int(hit.sum())
+    value = values[where]
+    got, truth, count = float(value), float(exact.rounded[where]), int(hit.sum())
     measured = bool(judged.number[where])
     unwritten = kind is FaultKind.UNWRITTEN_OUTPUT
     said = "was never written" if unwritten else f"is {decimal(got)}"
@@ -117,6 +133,9 @@ def _worst(kind: FaultKind, judged: JudgedValues, hit: Tensor, value: Tensor, ex
         message=f"{judged.result} {said} where {decimal(truth)} is right{more}",
         where=where,
         got=got,
+        code=int.from_bytes(
+            value.reshape(1).contiguous().view(torch.uint8).cpu().numpy().tobytes(), "little"
+        ),
         exact=truth,
         ulp=float(judged.error[where]) if measured else None,
         steps=int(judged.steps[where]) if measured else None,

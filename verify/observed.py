@@ -51,6 +51,10 @@ class Fault:
     """Bound on |error| there, in ulp."""
     count: int = 1
     """How many values of this call show the same kind of fault."""
+    cause: str = ""
+    """What tells faults of one kind apart: the exception and where it was raised."""
+    code: int | None = None
+    """The bits returned there."""
     lost_process: bool = False
     """Whether the worker process was lost with the call."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import traceback
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -10,8 +12,10 @@ import torch
 from fuzz.case import MergeCase
 from fuzz.formats import FORMATS
 from verify.observed import Fault, FaultKind, Returned
-from verify.subjects.guard import GuardedAllocations, is_marker
+from verify.subjects.guard import GuardedAllocations, is_marker, is_second, is_telling
 from verify.subjects.load import Subject
+
+_INPUTS = ("segm_output", "segm_max", "segm_expsum", "seq_lens")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,20 +29,18 @@ class Call:
 
 
 def call_subject(subject: Subject, case: MergeCase) -> Call:
-    """Run the kernel once on the case, inputs strided as the case has them."""
-    inputs = (case.segm_output, case.segm_max, case.segm_expsum, case.seq_lens)
-    before = [_storage_bytes(tensor).clone() for tensor in inputs]
+    """Run the kernel on the case, inputs strided as the case has them; twice where only that tells more."""
+    inputs = {name: getattr(case, name) for name in _INPUTS}
+    before = {name: _storage_bytes(tensor).clone() for name, tensor in inputs.items()}
     guard = GuardedAllocations()
     try:
-        with torch.no_grad(), guard:
-            returned = subject.merge(*inputs, case.tile_size, FORMATS[case.out_dtype].torch_dtype)
-        if case.segm_output.is_cuda:
-            torch.cuda.synchronize(case.segm_output.device)
-    except Exception as error:  # whatever a kernel raises on a legal case is a finding
+        returned = _run(subject, case, guard)
+    except BaseException as error:  # whatever a kernel raises on a legal case is a finding
         return Call(returned=None, faults=(_raised(error),))
     faults = []
-    if any(not torch.equal(_storage_bytes(now), then) for now, then in zip(inputs, before, strict=True)):
-        message = "an input was changed by the call"
+    changed = [name for name, then in before.items() if not torch.equal(_storage_bytes(inputs[name]), then)]
+    if changed:
+        message = f"{' and '.join(changed)} changed during the call"
         faults.append(Fault(kind=FaultKind.TOUCHED_INPUT, detector="input copy", message=message))
     if guard.touched():
         message = "memory before or after an allocation of the kernel was written"
@@ -48,18 +50,46 @@ def call_subject(subject: Subject, case: MergeCase) -> Call:
         fault = Fault(kind=FaultKind.WRONG_SHAPE_OR_DTYPE, detector="signature", message=complaint)
         return Call(returned=None, faults=(*faults, fault))
     output, lse = (tensor.detach() for tensor in returned)
-    values = Returned(
-        output=output, lse=lse, unwritten_output=is_marker(output), unwritten_lse=is_marker(lse)
-    )
+    unwritten = is_marker(output)
+    if not is_telling(output.dtype) and bool(unwritten.any()):
+        unwritten &= _left_again(subject, case)
+    values = Returned(output=output, lse=lse, unwritten_output=unwritten, unwritten_lse=is_marker(lse))
     return Call(returned=values, faults=tuple(faults))
 
 
-def _raised(error: Exception) -> Fault:
-    text = " ".join(str(error).split())
-    message = f"the call raised {type(error).__name__}: {text[:300]}"
+def _run(subject: Subject, case: MergeCase, guard: GuardedAllocations) -> Any:
+    with torch.no_grad(), guard:
+        inputs = (getattr(case, name) for name in _INPUTS)
+        returned = subject.merge(*inputs, case.tile_size, FORMATS[case.out_dtype].torch_dtype)
+    if case.segm_output.is_cuda:
+        torch.cuda.synchronize(case.segm_output.device)
+    return returned
+
+
+def _left_again(subject: Subject, case: MergeCase) -> torch.Tensor:
+    """Return the mask of outputs that show the other filling when the kernel is called again."""
+    try:
+        output = _run(subject, case, GuardedAllocations(second=True))[0]
+        return is_second(output)
+    except Exception:  # the first call did not raise: what this one does is for another case to show
+        return torch.zeros(case.T, case.H, case.R, dtype=torch.bool, device=case.segm_output.device)
+
+
+def _raised(error: BaseException) -> Fault:
+    name = type(error).__name__
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        text = "(an exception that cannot be written out)"
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
     compiling = type(error).__module__.startswith("triton.compiler")
-    kind = FaultKind.COMPILE_ERROR if compiling else FaultKind.CRASH
-    return Fault(kind=kind, detector="isolation", message=message)
+    return Fault(
+        kind=FaultKind.COMPILE_ERROR if compiling else FaultKind.CRASH,
+        detector="isolation",
+        message=f"the call raised {name}: {text[:300]}",
+        cause=f"{name} at {place}",
+    )
 
 
 def _storage_bytes(tensor: torch.Tensor) -> torch.Tensor:
@@ -70,17 +100,26 @@ def _storage_bytes(tensor: torch.Tensor) -> torch.Tensor:
 def _signature_complaint(returned: Any, case: MergeCase) -> str:
     if not (isinstance(returned, tuple | list) and len(returned) == 2):
         return f"returned {type(returned).__name__}, wanted the pair (output, lse)"
-    wanted = (
-        ("output", (case.T, case.H, case.R), FORMATS[case.out_dtype].torch_dtype),
-        ("lse", (case.T, case.H), torch.float32),
+    output, lse = returned
+    dtype = FORMATS[case.out_dtype].torch_dtype
+    device = case.segm_output.device
+    return _complaint("output", output, (case.T, case.H, case.R), dtype, device) or _complaint(
+        "lse", lse, (case.T, case.H), torch.float32, device
     )
-    for (name, shape, dtype), tensor in zip(wanted, returned, strict=True):
-        if not isinstance(tensor, torch.Tensor):
-            return f"{name} is {type(tensor).__name__}, wanted a tensor"
-        if tuple(tensor.shape) != shape:
-            return f"{name} has shape {list(tensor.shape)}, wanted {list(shape)}"
-        if tensor.dtype != dtype:
-            return f"{name} has dtype {tensor.dtype}, wanted {dtype}"
-        if tensor.device != case.segm_output.device:
-            return f"{name} is on {tensor.device}, wanted {case.segm_output.device}"
-    return ""
+
+
+def _complaint(
+    name: str, value: Any, shape: tuple[int, ...], dtype: torch.dtype, device: torch.device
+) -> str:
+    if not isinstance(value, torch.Tensor):
+        return f"{name} is {type(value).__name__}, wanted a tensor"
+    wanted = {
+        "shape": (list(value.shape), list(shape)),
+        "dtype": (value.dtype, dtype),
+        "layout": (value.layout, torch.strided),
+        "device": (value.device, device),
+    }
+    wrong = (
+        f"{name} has {what} {came}, wanted {want}" for what, (came, want) in wanted.items() if came != want
+    )
+    return next(wrong, "")

@@ -1,8 +1,9 @@
-"""Allocations that notice: filled with a marker NaN and fenced by guard bands.
+"""Allocations that notice: filled with a marker and fenced by guard bands.
 
 A kernel allocates its own results, mostly with torch.empty. While `GuardedAllocations` is active, such a
 tensor is cut out of a larger buffer that holds a marker everywhere. A value never written still shows the
-marker, and a write beyond the result changes the band around it. The kernel needs no change for this.
+marker, and a write beyond the result changes the band around it. What is allocated with contents, as by
+torch.zeros, keeps them and is fenced. The kernel needs no change for this.
 """
 
 from __future__ import annotations
@@ -12,38 +13,31 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-# NaNs that no arithmetic produces: an unlikely payload, or the sign, as bits of the integer view.
-MARKERS: dict[torch.dtype, tuple[torch.dtype, int]] = {
-    torch.float64: (torch.int64, 0x7FFD_A5A5_A5A5_A5A5),
-    torch.float32: (torch.int32, 0x7FE5_A5A5),
-    torch.float16: (torch.int16, 0x7EA5),
-    torch.bfloat16: (torch.int16, 0x7FE5),
-    torch.float8_e4m3fn: (torch.uint8, 0xFF),
-    torch.float8_e5m2: (torch.uint8, 0xFD),
-    torch.float8_e4m3fnuz: (torch.uint8, 0x80),
-    torch.float8_e5m2fnuz: (torch.uint8, 0x80),
-}
+# NaNs that no arithmetic produces, by an unlikely payload, as bits of the integer view of that width. The
+# integer dtypes are there because a result may be allocated as one and viewed as a float.
+_INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+_MARKERS = {1: 0x7D, 2: 0x7FE5, 4: 0x7FE5_A5A5, 8: 0x7FFD_A5A5_A5A5_A5A5}
 
-# The fnuz formats have a single NaN. As a marker it still is a wrong value wherever a number belongs, but
-# nobody can tell whether it was left or written there.
-_AMBIGUOUS = (torch.float8_e4m3fnuz, torch.float8_e5m2fnuz)
+# These have one NaN, or two that differ in the sign, which arithmetic does produce.
+_FEW_NANS = {torch.float8_e4m3fn: 0x7F, torch.float8_e4m3fnuz: 0x80, torch.float8_e5m2fnuz: 0x80}
+
+_SECOND = 0x01
+"""Another filling for those three, a number: what changes with the filling was never written."""
 
 _BAND = 256  # elements before and after; a multiple of 16 bytes, so that alignment stays what it was
 
-_ALLOCATORS = (
-    torch.ops.aten.empty,
-    torch.ops.aten.empty_like,
-    torch.ops.aten.empty_strided,
-    torch.ops.aten.new_empty,
-    torch.ops.aten.new_empty_strided,
-)
+_EMPTY = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided")
+_FILLED = ("zeros", "ones", "full", *(f"{name}_like" for name in ("zeros", "ones", "full")))
+_FILLED += ("new_zeros", "new_ones", "new_full")
+_ALLOCATORS = {getattr(torch.ops.aten, name): name in _EMPTY for name in (*_EMPTY, *_FILLED)}
 
 
 class GuardedAllocations(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Hand out marked and fenced tensors for torch.empty and its relatives."""
+    """Hand out marked and fenced tensors for torch.empty and its relatives; `second` fills differently."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, second: bool = False) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
+        self._second = second
         self._buffers: list[tuple[torch.Tensor, int]] = []
 
     def __torch_dispatch__(
@@ -51,13 +45,19 @@ class GuardedAllocations(TorchDispatchMode):  # type: ignore[no-untyped-call]
     ) -> Any:
         """Run the operator; replace what an allocator returned."""
         made = func(*args, **(kwargs or {}))
-        if func.overloadpacket in _ALLOCATORS and made.dtype in MARKERS and made.numel():
-            return self._fenced(made)
-        return made
+        empty = _ALLOCATORS.get(func.overloadpacket)
+        fits = empty is not None and made.layout == torch.strided and made.numel()
+        if not fits or made.dtype.is_complex or made.dtype == torch.bool or "out" in (kwargs or {}):
+            return made
+        fenced = self._fenced(made)
+        return fenced if empty else fenced.copy_(made)
 
     def _fenced(self, made: torch.Tensor) -> torch.Tensor:
-        view, marker = MARKERS[made.dtype]
+        marker = _marker(made.dtype)
+        if self._second and (made.dtype in _FEW_NANS or made.dtype == torch.uint8):
+            marker = _SECOND
         extent = 1 + sum((size - 1) * stride for size, stride in zip(made.shape, made.stride(), strict=True))
+        view = _INTEGERS[made.element_size()]
         buffer = torch.full((extent + 2 * _BAND,), marker, dtype=view, device=made.device)
         self._buffers.append((buffer, marker))
         return buffer.view(made.dtype).as_strided(made.shape, made.stride(), _BAND)
@@ -70,9 +70,21 @@ class GuardedAllocations(TorchDispatchMode):  # type: ignore[no-untyped-call]
         )
 
 
+def _marker(dtype: torch.dtype) -> int:
+    return _FEW_NANS.get(dtype, _MARKERS[dtype.itemsize])
+
+
 def is_marker(values: torch.Tensor) -> torch.Tensor:
-    """Return the mask of values that are known never to have been written: the marker, bit for bit."""
-    if values.dtype in _AMBIGUOUS:
-        return torch.zeros(values.shape, dtype=torch.bool, device=values.device)
-    view, marker = MARKERS[values.dtype]
-    return values.contiguous().view(view) == marker
+    """Return the mask of values that are the marker bit for bit, of their own dtype or of the integer one."""
+    codes = values.contiguous().view(_INTEGERS[values.element_size()])
+    return (codes == _marker(values.dtype)) | (codes == _MARKERS[values.element_size()])
+
+
+def is_telling(dtype: torch.dtype) -> bool:
+    """Tell whether a marker of this dtype proves that nothing was written; else ask a second filling."""
+    return dtype not in _FEW_NANS
+
+
+def is_second(values: torch.Tensor) -> torch.Tensor:
+    """Return the mask of values that are the second filling bit for bit."""
+    return values.contiguous().view(_INTEGERS[values.element_size()]) == _SECOND

@@ -1,7 +1,12 @@
+import math
+import re
+import sys
+
 import pytest
 import torch
 
 from fuzz.draw import draw_recipe
+from fuzz.formats import FORMATS
 from fuzz.recipe import expand
 from verify.observed import FaultKind
 from verify.subjects.call import call_subject
@@ -68,7 +73,8 @@ def test_a_write_beyond_an_output_is_a_finding(case):
         (lambda y, lse: (y.double(), lse), "output has dtype torch.float64"),
         (lambda y, lse: (y, lse.half()), "lse has dtype torch.float16, wanted torch.float32"),
         (lambda y, lse: (y, 3.0), "lse is float, wanted a tensor"),
-        (lambda y, lse: (y.to("meta"), lse), "output is on meta"),
+        (lambda y, lse: (y.to_sparse(), lse), "output has layout torch.sparse_coo"),
+        (lambda y, lse: (y.to("meta"), lse), "output has device meta, wanted cpu"),
     ],
 )
 def test_a_wrong_signature_is_one_clear_line(case, spoil, complaint):
@@ -86,6 +92,65 @@ def test_an_exception_is_a_finding_in_one_line(case):
     (fault,) = call_subject(subject(merge), case).faults
     assert fault.kind is FaultKind.CRASH
     assert fault.message == "the call raised RuntimeError: first second"
+
+
+def test_an_exception_that_cannot_be_written_out_is_a_finding(case):
+    def merge(*_):
+        raise type("Mute", (Exception,), {"__str__": lambda self: 1 / 0})
+
+    (fault,) = call_subject(subject(merge), case).faults
+    assert fault.message.startswith("the call raised Mute")
+
+
+def test_an_attempt_to_leave_the_process_is_a_finding(case):
+    (fault,) = call_subject(subject(lambda *_: sys.exit(3)), case).faults
+    assert fault.message == "the call raised SystemExit: 3"
+
+
+def test_exceptions_are_told_apart_by_where_they_come_from(case):
+    def merge(o, *_):
+        if o.shape[0]:
+            raise ValueError("one")
+        raise ValueError("two")
+
+    (fault,) = call_subject(subject(merge), case).faults
+    assert re.fullmatch(r"ValueError at test_call\.py:\d+", fault.cause)
+
+
+@pytest.mark.parametrize("dtype", FORMATS)
+@pytest.mark.parametrize("allocate", [torch.empty_like, lambda y: torch.empty(y.shape, dtype=torch.uint8)])
+def test_what_was_never_written_is_known_in_every_format(dtype, allocate):
+    number = next(n for n in range(112) if draw_recipe(1, n).dtype == dtype and draw_recipe(1, n).rank > 1)
+    case = expand(draw_recipe(1, number))
+    if case.out_dtype[:6] != "float8" and allocate is not torch.empty_like:
+        return
+
+    def merge(*args):
+        output, lse = Merge()(*args)
+        left = allocate(output).view(output.dtype)
+        left[..., 1:] = output[..., 1:]
+        return left, lse
+
+    call = call_subject(subject(merge), case)
+    assert call.faults == ()
+    assert call.returned is not None
+    assert bool(call.returned.unwritten_output[..., 0].all())
+    assert not call.returned.unwritten_output[..., 1:].any()
+
+
+@pytest.mark.parametrize("dtype", FORMATS)
+def test_a_nan_that_was_written_is_not_taken_for_a_marker(dtype):
+    number = next(n for n in range(112) if draw_recipe(1, n).dtype == dtype)
+    case = expand(draw_recipe(1, number))
+    nan = torch.tensor([math.nan]) - torch.tensor([0.0])
+
+    def merge(o, *_):
+        shape = (*o.shape[:2], o.shape[3])
+        return nan.neg().expand(shape).to(getattr(torch, dtype)), torch.zeros(shape[:2])
+
+    call = call_subject(subject(merge), case)
+    assert call.returned is not None
+    assert not call.returned.unwritten_output.any()
 
 
 def test_a_compiler_that_gives_up_is_told_apart(case):

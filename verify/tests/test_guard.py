@@ -1,7 +1,19 @@
 import pytest
 import torch
 
-from verify.subjects.guard import MARKERS, GuardedAllocations, is_marker
+from verify.subjects.guard import GuardedAllocations, is_marker, is_second, is_telling
+
+FLOATS = [
+    torch.float64,
+    torch.float32,
+    torch.float16,
+    torch.bfloat16,
+    torch.float8_e4m3fn,
+    torch.float8_e5m2,
+    torch.float8_e4m3fnuz,
+    torch.float8_e5m2fnuz,
+]
+INTEGERS = [torch.uint8, torch.int16, torch.int32, torch.int64]
 
 
 def allocators(dtype):
@@ -14,7 +26,7 @@ def allocators(dtype):
     }
 
 
-@pytest.mark.parametrize("dtype", list(MARKERS), ids=str)
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
 @pytest.mark.parametrize("name", list(allocators(torch.float32)))
 def test_an_allocation_is_marked_everywhere_and_a_marker_is_a_nan(dtype, name):
     with GuardedAllocations() as guard:
@@ -22,18 +34,41 @@ def test_an_allocation_is_marked_everywhere_and_a_marker_is_a_nan(dtype, name):
     assert made.dtype == dtype
     assert made.shape == (3, 4)
     assert bool(made.double().isnan().all())
-    # The fnuz formats have one NaN, so that a marker cannot be told from a NaN that was written.
-    assert bool(is_marker(made).all()) is ("fnuz" not in str(dtype))
+    assert bool(is_marker(made).all())
     made.copy_(torch.ones(3, 4).to(dtype))
     assert not is_marker(made).any()
     assert not guard.touched()
 
 
-@pytest.mark.parametrize("dtype", list(MARKERS), ids=str)
-@pytest.mark.parametrize("place", [-1, 12])
-def test_a_write_beside_an_allocation_is_noticed(dtype, place):
-    with GuardedAllocations() as guard:
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_a_marker_is_no_nan_of_arithmetic_or_says_that_it_tells_nothing(dtype):
+    nan = torch.zeros(1) / torch.zeros(1)
+    common = torch.cat((nan, -nan, nan.neg().abs())).to(dtype)
+    assert is_telling(dtype) is not bool(is_marker(common).any())
+
+
+@pytest.mark.parametrize("dtype", [dtype for dtype in FLOATS if not is_telling(dtype)], ids=str)
+def test_where_a_marker_tells_nothing_there_is_a_second_filling(dtype):
+    with GuardedAllocations(second=True):
         made = torch.empty(3, 4, dtype=dtype)
+    assert bool(is_second(made).all())
+    assert not is_marker(made).any()
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+def test_a_result_allocated_as_integers_is_marked_for_its_float(dtype):
+    with GuardedAllocations():
+        made = torch.empty(3, 4, dtype=dtype)
+    floats = {1: torch.float8_e5m2, 2: torch.bfloat16, 4: torch.float32, 8: torch.float64}
+    assert bool(is_marker(made.view(floats[dtype.itemsize])).all())
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS], ids=str)
+@pytest.mark.parametrize("place", [-1, 12])
+@pytest.mark.parametrize("allocate", [torch.empty, torch.zeros])
+def test_a_write_beside_an_allocation_is_noticed(dtype, place, allocate):
+    with GuardedAllocations() as guard:
+        made = allocate(3, 4, dtype=dtype)
     beside = made.as_strided((1,), (1,), made.storage_offset() + place)
     assert not guard.touched()
     beside.copy_(torch.ones(1).to(dtype))
@@ -48,10 +83,14 @@ def test_strides_are_those_that_were_asked_for():
     assert channels.stride() == (24, 1, 8, 2)
 
 
-def test_other_tensors_are_left_alone():
+def test_contents_are_kept_and_other_tensors_are_left_alone():
+    given = torch.ones(3)
     with GuardedAllocations() as guard:
-        assert not torch.zeros(3).isnan().any()
+        assert torch.zeros(3).tolist() == [0.0] * 3
+        assert torch.full((2,), 7).tolist() == [7, 7]
+        assert torch.ones_like(given).tolist() == [1.0] * 3
         assert torch.empty(0).numel() == 0
-        assert torch.empty(3, dtype=torch.int32).dtype == torch.int32
+        assert torch.zeros(2, dtype=torch.bool).tolist() == [False, False]
+        assert torch.zeros(3, out=given) is given
+    assert given.tolist() == [0.0] * 3
     assert not guard.touched()
-    assert bool(is_marker(torch.full((2,), float("nan"))).any()) is False
