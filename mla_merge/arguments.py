@@ -24,8 +24,10 @@ class Arguments:
     """[T] int32 or int64, the keys each token sees."""
     tile_size: int
     """Tile of the producer, 1 to 2^31 − 1."""
-    out_dtype: torch.dtype
-    """One of the seven output formats."""
+    output: torch.Tensor
+    """[T, H, R] in one of the seven output formats, R contiguous."""
+    lse: torch.Tensor
+    """[T, H] float32."""
 
 
 def check(
@@ -35,10 +37,12 @@ def check(
     seq_lens: object,
     tile_size: object,
     out_dtype: object,
+    output: object = None,
+    lse: object = None,
     *,
     interpreted: bool,
 ) -> Arguments:
-    """Check the arguments of a merge, looking at no value on a device.
+    """Check the arguments of a merge, looking at no value on a device; allocate the results not given.
 
     Raises TypeError for an argument of the wrong kind and ValueError for one that does not fit, both
     naming the argument.
@@ -63,8 +67,15 @@ def check(
                 "move all four tensors to one device"
             )
     _device(o.device, interpreted)
+    dtype = _out_dtype(out_dtype)
     return Arguments(
-        o=o, m=m, s=s, seq_lens=lens, tile_size=_tile(tile_size), out_dtype=_out_dtype(out_dtype)
+        o=o,
+        m=m,
+        s=s,
+        seq_lens=lens,
+        tile_size=_tile(tile_size),
+        output=_result("output", output, [tokens, heads, rank], dtype, o),
+        lse=_result("lse", lse, [tokens, heads], torch.float32, o),
     )
 
 
@@ -83,6 +94,27 @@ def _tensor(name: str, value: object, ndim: int, axes: str, dtypes: tuple[torch.
         raise ValueError(f"{name} has shape {list(value.shape)}: {ndim} axes {axes} are wanted")
     # A lazily negated view holds the opposite of what it means; anything else is returned as it is.
     return value.detach().resolve_neg()
+
+
+def _result(name: str, value: object, shape: list[int], dtype: torch.dtype, o: torch.Tensor) -> torch.Tensor:
+    """Allocate a result, or check the tensor that the caller gave for it."""
+    if value is None:
+        return torch.empty(shape, dtype=dtype, device=o.device)
+    axes = "[T, H, R]" if len(shape) == 3 else "[T, H]"
+    result = _tensor(name, value, len(shape), axes, (dtype,))
+    _shape(name, result, shape, o)
+    if result.device != o.device:
+        raise ValueError(f"{name} is on {result.device} but segm_output is on {o.device}")
+    if value.is_neg():  # type: ignore[attr-defined]  # it is a tensor by now
+        raise ValueError(f"{name} is a lazily negated view: pass memory that holds what it means")
+    if len(shape) == 3 and shape[2] > 1 and result.stride(2) != 1:
+        raise ValueError(f"{name} has strides {list(result.stride())}: R must be contiguous (stride 1)")
+    extent = 0
+    for stride, size in sorted(zip(result.stride(), shape, strict=True)):
+        if size > 1 and stride <= extent:
+            raise ValueError(f"{name} has strides {list(result.stride())}: its elements share memory")
+        extent += (size - 1) * stride
+    return result
 
 
 def _shape(name: str, tensor: torch.Tensor, wanted: list[int], o: torch.Tensor) -> None:

@@ -1,27 +1,76 @@
-"""Choose block sizes by shape. No choice made here changes a bit of any result."""
+"""Choose by shape how a launch divides the work. No choice made here changes a bit of any result.
+
+The regimes and the measurements that chose them; the README says why each wins where it does.
+"""
 
 from dataclasses import dataclass
 
 import triton
 
+# The most segments whose statistics a program surveys at once.
+MAX_BLOCK_S = 128
 # Triton refuses blocks of more elements than this.
 MAX_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regime:
+    """A way to merge a row on a device; a program is one warp."""
+
+    block_r: int
+    """Columns of the latent rank that a program merges."""
+    step: int
+    """Segments whose loads are started together."""
+    eager: bool
+    """Whether the first loads are started before the number of active segments is known."""
+    prefetch: bool
+    """Whether the next loads are started before the segments at hand are added."""
+    evict: str
+    """Cache policy of the partials: `evict_first`, or empty for the ordinary one."""
+
+
+# Many rows: one program a row, so that its statistics serve most columns.
+STREAM = Regime(block_r=512, step=2, eager=False, prefetch=True, evict="")
+# In between: two programs a row, with few registers, so that more of them are resident.
+HALVES = Regime(block_r=256, step=4, eager=False, prefetch=False, evict="evict_first")
+# The same, more loads at once, where all of a row fits in two steps.
+DEEP_HALVES = Regime(block_r=256, step=8, eager=False, prefetch=True, evict="evict_first")
+# Few rows: many programs a row, and no load waits for another.
+QUARTERS = Regime(block_r=128, step=8, eager=True, prefetch=True, evict="")
+SLICES = Regime(block_r=64, step=8, eager=True, prefetch=True, evict="")
+LONG_SLICES = Regime(block_r=64, step=32, eager=True, prefetch=True, evict="")
+
+# (rows below which, S up to which, regime), the first that fits; STREAM when none does. Beside each what
+# chose it: T, H, S, active, and the warm µs of it and of the next best, on an H200 (bfloat16, R = 512).
+TABLE = (
+    (64, 32, SLICES),
+    (64, 128, LONG_SLICES),  # 1, 16, 64, 64: 3.9, SLICES with step 16 4.5
+    (256, 64, SLICES),  # 8, 16, 32, 32: 4.1, LONG_SLICES 4.3; 1, 128, 64, 64: 5.6, LONG_SLICES 5.8
+    (256, 128, LONG_SLICES),  # 1, 96, 128, 128: 7.9, SLICES 8.8
+    (1024, 128, QUARTERS),  # 32, 16, 16, 16: 4.8, SLICES 5.8
+    (2048, 128, HALVES),  # 8, 128, 64, 63: 35.0, STREAM 41
+    (4096, 128, STREAM),  # 24, 96, 128, 7: 8.8, HALVES 12.7
+    (16384, 16, DEEP_HALVES),  # 32, 128, 16, 16: 33.7, HALVES 35.3
+    (16384, 128, HALVES),  # 64, 128, 32, 19: 79.0, STREAM 84.7; 64, 128, 64, 7: 33.7, STREAM 38
+    # STREAM: 128, 128, 16, 16: 133.9, DEEP_HALVES 131.9; 256, 128, 8, 8: 136.1, HALVES 139.9;
+    # 1000, 96, 8, 5: 261.5, HALVES 331.7; 256, 128, 32, 32: 506.4, HALVES 526.2
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """How a launch divides the work; the block sizes are powers of two."""
 
-    block_rows: int
-    """Rows (one token and head each) that a program merges."""
-    block_r: int
-    """Columns of the latent rank that a program merges."""
+    rows: int
+    """Rows (one token and head each) that a program merges; more than one in the interpreter alone."""
     block_s: int
-    """Segments whose statistics are looked at together for the maximum."""
-    num_warps: int
-    """Warps of a program, on a device."""
-    programs: int
-    """Programs in the one-dimensional grid; the blocks of R are the fastest index."""
+    """Segments whose statistics are surveyed together."""
+    regime: Regime
+    """How each row is merged."""
+    spread: bool
+    """Whether weights are handed to every column of a block, as a warp of threads needs them."""
+    grid: tuple[int, int]
+    """Programs over rows, and over the columns of a row."""
 
 
 def _up(n: int) -> int:
@@ -29,18 +78,35 @@ def _up(n: int) -> int:
     return 1 << (n - 1).bit_length()
 
 
-def plan(rows: int, segments: int, rank: int, *, interpreted: bool) -> Plan:
+def regime_for(rows: int, segments: int, rank: int, *, aligned: bool) -> Regime:
+    """Choose the regime of a merge of rows ≥ 1 rows on a device.
+
+    aligned: whether R is contiguous and can be read 16 bytes at a time.
+    """
+    if not aligned or segments > MAX_BLOCK_S:
+        return HALVES
+    if rank <= 64:
+        return SLICES
+    for row_limit, segment_limit, regime in TABLE:
+        if rows < row_limit and segments <= segment_limit:
+            return regime
+    return STREAM
+
+
+def plan(rows: int, segments: int, rank: int, *, aligned: bool, interpreted: bool) -> Plan:
     """Plan a merge of rows ≥ 1 rows of segments × rank partials.
 
     The interpreter pays about 9 ms a program whatever its width, so there a program takes as many rows
-    as caches bear; on a device one row, or as many as give its threads an element each.
+    as caches bear.
     """
-    block_s = min(_up(segments), 128)
     if interpreted:
         block_r = min(_up(rank), 1024)
+        block_s = min(_up(segments), MAX_BLOCK_S)
         block_rows = max(1, min((1 << 17) // block_r, MAX_BLOCK // block_s, _up(rows)))
+        regime = Regime(block_r=block_r, step=1, eager=False, prefetch=False, evict="")
     else:
-        block_r = min(_up(rank), 1024)
-        block_rows = max(1, 128 // block_r)
-    programs = triton.cdiv(rows, block_rows) * triton.cdiv(rank, block_r)
-    return Plan(block_rows=block_rows, block_r=block_r, block_s=block_s, num_warps=4, programs=programs)
+        block_s = 32 if segments <= 32 else MAX_BLOCK_S
+        block_rows = 1
+        regime = regime_for(rows, segments, rank, aligned=aligned)
+    grid = (triton.cdiv(rows, block_rows), triton.cdiv(rank, regime.block_r))
+    return Plan(rows=block_rows, block_s=block_s, regime=regime, spread=not interpreted, grid=grid)

@@ -1,8 +1,8 @@
-"""Round float64 to the seven output formats by integer arithmetic on its bits.
+"""Round float64 to the seven output formats, once, with the same result on every backend.
 
-No cast of a backend is used: Triton's interpreter truncates or corrupts narrow casts, float64 to fp8
-compiles nowhere, and a cast that passes through float32 or float16 rounds twice. Integers are the same
-everywhere, so a CPU judges the store code that a GPU runs.
+No narrow cast of a backend is used: Triton's interpreter truncates or corrupts them, float64 to fp8 compiles
+nowhere, and a cast that passes through float32 or float16 rounds twice. What is used instead (float64
+addition, integers, the cast to float32) is the same everywhere, so a CPU judges the code that a GPU runs.
 """
 
 # Triton types its own functions.
@@ -17,7 +17,7 @@ import triton.language as tl
 
 @dataclass(frozen=True, kw_only=True)
 class RoundingRule:
-    """What the integer rounding needs to know of a format, all as compile-time constants."""
+    """What the rounding needs to know of a format."""
 
     precision: int
     """Significand bits, the hidden one included."""
@@ -79,28 +79,49 @@ RULES: dict[torch.dtype, RoundingRule] = {
 
 
 @triton.jit
-def round_to_code(
-    x,
-    precision: tl.constexpr,
-    emin: tl.constexpr,
-    max_code: tl.constexpr,
-    overflow_code: tl.constexpr,
-    nan_code: tl.constexpr,
-    sign_code: tl.constexpr,
-    signed_zero: tl.constexpr,
-):
-    """Round float64 to the nearest code of a format, ties to even, once.
+def round_to_float32(x):
+    """Round float64 to the code of the nearest float32.
 
-    x is a float64 block; the codes come back as int64, to be truncated by the store.
+    This one cast is right everywhere: compiled it is a single instruction that rounds to nearest and keeps
+    subnormals, and numpy's is the processor's. Only the code of NaN differs, hence the choice of one.
+    """
+    code = x.to(tl.float32).to(tl.int32, bitcast=True)
+    return tl.where(x != x, 0x7FC00000, code)  # noqa: PLR0124
+
+
+@triton.jit
+def round_to_bfloat16(x):
+    """Round float64 to the code of the nearest bfloat16, ties to even, once.
+
+    Adding 1.5·2^45 times the power of two at or below |x| leaves no more than 8 significant bits, and
+    float64's own rounding is the rounding wanted; the power is held at 2^-126, where the subnormals begin.
+    What comes back is a bfloat16 or 2^128, so the cast to float32, whose upper half it is, is exact, or inf.
+    Zero comes back as +0. |x| is below 2^900 or infinite (the quotient of two sums stays below 2^300).
+    """
+    upper = (x.to(tl.int64, bitcast=True) >> 32).to(tl.int32)
+    power = tl.maximum(upper & 0x7FF00000, (1023 - 126) << 20)
+    magic = ((power + ((45 << 20) + 0x80000)).to(tl.int64) << 32).to(tl.float64, bitcast=True)
+    nearest = (x + magic) - magic
+    code = nearest.to(tl.float32).to(tl.int32, bitcast=True) >> 16
+    return tl.where(x != x, 0x7FC0, code)  # noqa: PLR0124
+
+
+@triton.jit
+def round_to_narrow(x, precision, emin, max_code, overflow_code, nan_code, sign_code, signed_zero):
+    """Round float64 to the nearest code of a format of at most 11 bits of precision, ties to even, once.
+
+    The lower half of x becomes one sticky bit under the 20 significand bits of its upper half, which is
+    below every bit that decides. The codes come back as int32, to be truncated by the store.
     """
     bits = x.to(tl.int64, bitcast=True)
-    magnitude = bits & 0x7FFFFFFFFFFFFFFF
-    exponent = (magnitude >> 52) - 1023
+    upper = (bits >> 32).to(tl.int32)
+    magnitude = (upper & 0x7FFFFFFF) | tl.where(bits.to(tl.int32) != 0, 1, 0)
+    exponent = (magnitude >> 20) - 1023
     # A float64 zero or subnormal gets a hidden bit that it lacks; it is shifted out all the same.
-    significand = (magnitude & 0xFFFFFFFFFFFFF) | 0x10000000000000
+    significand = (magnitude & 0xFFFFF) | 0x100000
     scale = tl.maximum(exponent, emin)  # below emin the quantum stays that of the subnormals
-    # From 54 on everything is below half a quantum; larger shifts would leave int64.
-    shift = tl.minimum(53 - precision + scale - exponent, 55)
+    # From 22 on everything is below half a quantum; larger shifts would leave int32.
+    shift = tl.minimum(21 - precision + scale - exponent, 23)
     half = (significand * 0 + 1) << (shift - 1)
     odd = (significand >> shift) & 1
     quanta = (significand + (half - 1 + odd)) >> shift
@@ -108,8 +129,6 @@ def round_to_code(
     # that rounds up to the next power of two carries into it.
     code = quanta + ((scale - emin) << (precision - 1))
     code = tl.where(code > max_code, overflow_code, code)
-    negative = bits < 0
-    if not signed_zero:
-        negative = negative & (code != 0)
+    negative = (upper < 0) & ((code != 0) | (signed_zero != 0))
     code = tl.where(negative, code + sign_code, code)
-    return tl.where(magnitude > 0x7FF0000000000000, nan_code, code)
+    return tl.where(magnitude > 0x7FF00000, nan_code, code)

@@ -1,11 +1,15 @@
 """Compile the kernel for GPUs that need not be there; run as a program by test_compile.py.
 
 A process that interprets cannot compile, hence a process of its own. Prints JSON:
-{"target/dtype/S/R": PTX or AMD assembly}.
+{"target/dtype/regime/unit": {"assembly": PTX or AMD assembly, "local": bytes of local memory a thread uses}}.
 """
 
 import json
+import re
+import subprocess
 import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -13,8 +17,8 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
+from mla_merge import plan
 from mla_merge.kernel import merge_kernel
-from mla_merge.plan import plan
 from mla_merge.rounding import RULES
 
 TARGETS = {
@@ -29,45 +33,51 @@ POINTERS = {"o_ptr": "*fp32", "m_ptr": "*fp32", "s_ptr": "*fp32", "len_ptr": "*i
 STORAGE = {torch.int8: "*i8", torch.int16: "*i16", torch.int32: "*i32"}
 
 
-def compile_one(target: str, dtype: torch.dtype, segments: int, rank: int) -> Any:
-    """Compile what the launcher would launch for contiguous inputs of this shape."""
-    rule = RULES[dtype]
-    chosen = plan(24 * 96, segments, rank, interpreted=False)
+def compile_one(target: str, dtype: torch.dtype, regime: plan.Regime, unit: int) -> Any:
+    """Compile what the launcher would launch."""
     constants = {
-        "o_stride_r": 1,
-        "m_stride_s": 1,
-        "s_stride_s": 1,
-        "len_stride_t": 1,
-        "PRECISION": rule.precision,
-        "EMIN": rule.emin,
-        "MAX_CODE": rule.max_code,
-        "OVERFLOW_CODE": rule.overflow_code,
-        "NAN_CODE": rule.nan_code,
-        "SIGN_CODE": rule.sign_code,
-        "SIGNED_ZERO": rule.signed_zero,
-        "BLOCK_ROWS": chosen.block_rows,
-        "BLOCK_R": chosen.block_r,
-        "BLOCK_S": chosen.block_s,
+        "BFLOAT16": dtype == torch.bfloat16,
+        "UNIT": unit,
+        "ROWS": 1,
+        "BLOCK_R": regime.block_r,
+        "BLOCK_S": plan.MAX_BLOCK_S,
+        "STEP": regime.step,
+        "EAGER": regime.eager,
+        "PREFETCH": regime.prefetch,
+        "EVICT": regime.evict,
+        "SPREAD": True,
     }
-    pointers = POINTERS | {"output_ptr": STORAGE[rule.storage]}
-    signature = {
-        name: "constexpr" if name in constants else pointers.get(name, "i32")
-        for name in merge_kernel.arg_names
-    }
+    pointers = POINTERS | {"output_ptr": STORAGE[RULES[dtype].storage]}
+    names = merge_kernel.arg_names
+    signature = {name: "constexpr" if name in constants else pointers.get(name, "i32") for name in names}
+    aligned = {(names.index(name),): [["tt.divisibility", 16]] for name in ("o_ptr", "output_ptr")}
     return triton.compile(
-        ASTSource(merge_kernel, signature, constants),
+        ASTSource(merge_kernel, signature, constants, aligned),
         target=TARGETS[target],
-        options={"num_warps": chosen.num_warps, "enable_fp_fusion": False},
+        options={"num_warps": 1, "enable_fp_fusion": False},
     )
 
 
+def local_bytes(compiled: Any, folder: Path) -> int:
+    """How much local memory (scratch) a thread of it uses: spilled registers, for a kernel without arrays."""
+    if "cubin" not in compiled.asm:
+        return int(re.findall(r"\.private_segment_fixed_size: *(\d+)", compiled.asm["amdgcn"])[0])
+    cubin = folder / "kernel.cubin"
+    cubin.write_bytes(compiled.asm["cubin"])
+    cuobjdump = Path(triton.__file__).parent / "backends/nvidia/bin/cuobjdump"
+    said = subprocess.run([cuobjdump, "-res-usage", cubin], capture_output=True, text=True, check=True)
+    return max(int(n) for n in re.findall(r"STACK:(\d+)", said.stdout + said.stderr))
+
+
 def main() -> None:
-    """Compile each "target/dtype/S/R" argument."""
+    """Compile each "target/dtype/regime/unit" argument."""
     found = {}
-    for job in sys.argv[1:]:
-        target, dtype, segments, rank = job.split("/")
-        compiled = compile_one(target, getattr(torch, dtype), int(segments), int(rank))
-        found[job] = compiled.asm["ptx" if target.startswith("sm_") else "amdgcn"]
+    with tempfile.TemporaryDirectory() as folder:
+        for job in sys.argv[1:]:
+            target, dtype, regime, unit = job.split("/")
+            compiled = compile_one(target, getattr(torch, dtype), getattr(plan, regime), int(unit))
+            assembly = compiled.asm["ptx" if target.startswith("sm_") else "amdgcn"]
+            found[job] = {"assembly": assembly, "local": local_bytes(compiled, Path(folder))}
     json.dump(found, sys.stdout)
 
 

