@@ -20,24 +20,31 @@ def to_markdown(report: Report) -> str:
         if len(report.findings) > _FINDINGS:
             parts.append(f"… and {len(report.findings) - _FINDINGS} more in report.json.")
     parts += ["## Errors by dtype", _by_dtype(report.strata)]
-    parts += ["## Worst strata", _strata(report.strata[:_ROWS])]
+    worst = sorted(report.strata, key=lambda stratum: (stratum.failed == 0, -stratum.margin))
+    parts += ["## Worst strata", _strata(worst[:_ROWS])]
     return "\n\n".join(parts) + "\n"
 
 
 def verdict_line(report: Report) -> str:
     """Return the one line that is the verdict, the last on stdout."""
     totals = report.totals
-    word = {"judged": "FAIL" if totals["failed_cases"] else "PASS", "interrupted": "INTERRUPTED"}.get(
+    word = {"judged": "FAIL" if totals["failed"] else "PASS", "interrupted": "INTERRUPTED"}.get(
         report.run["status"], "NOTHING JUDGED"
     )
     outputs = [stratum for stratum in report.strata if stratum.key.result == "output"]
     lses = [stratum for stratum in report.strata if stratum.key.result == "lse"]
+    margin = _short(_worst(report.strata, "margin"), 3)
+    judged, judged_lse = (_short(_worst(group, "judged_ulp"), 4) for group in (outputs, lses))
     return (
         f"{word} {report.subject['name']} cases {totals['cases']} outputs {_count(totals['outputs'])} "
-        f"worst margin {_worst(report.strata, 'margin'):.3f} judged {_worst(outputs, 'judged_ulp'):.4f} ulp "
-        f"lse {_worst(lses, 'judged_ulp'):.4f} ulp fail {totals['failed_cases']} known {totals['known']} "
+        f"worst margin {margin} judged {judged} ulp lse {judged_lse} ulp "
+        f"fail {totals['failed']} known {totals['known']} "
         f"unsupported {sum(totals['unsupported'].values())} seed {report.run['seed']}"
     )
+
+
+def _short(value: float, digits: int) -> str:
+    return f"{value:.{digits}f}" if value < 1e4 else f"{value:.3e}"
 
 
 def _worst(strata: tuple[Stratum, ...] | list[Stratum], name: str) -> float:
@@ -118,7 +125,7 @@ def _by_dtype(strata: tuple[Stratum, ...]) -> str:
     return _table(("result", "domain", "values", "max ulp", "judged ulp", "margin", "misrounded"), rows)
 
 
-def _strata(strata: tuple[Stratum, ...]) -> str:
+def _strata(strata: Sequence[Stratum]) -> str:
     header = (
         "family",
         "dtype",

@@ -23,7 +23,7 @@ class Number:
     hex: str
     """C99 hexadecimal."""
     bits: str
-    """Bit pattern in the format of the result, empty for a value that is not of that format."""
+    """Bit pattern in the format of the result."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +68,8 @@ class Finding:
     """How many cases of the run showed the same fault, this one included."""
     repro: dict[str, str]
     """file, sha256 and command of the replay."""
+    issue: str = ""
+    """Where the fault is known, as a link; empty for a new one."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,7 +56,8 @@ def write_text(path: Path, text: str) -> None:
     """Replace a file whole: a reader sees the old text or the new, never half of one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(path.name + ".part")
-    scratch.write_text(text, encoding="utf-8")
+    # A message may hold what no encoding knows; it must not cost the report.
+    scratch.write_text(text, encoding="utf-8", errors="backslashreplace")
     os.replace(scratch, path)
 
 

@@ -48,6 +48,8 @@ class Stratum:
     """Largest max(0, |error| - second term of the bound), in ulp."""
     margin: float = 0.0
     """Largest |error| / bound."""
+    bound: float = 0.0
+    """Largest bound on |error| that any of the values was granted, in ulp."""
     witness: str = ""
     """The case that reached `margin`, as verify.replay takes it, with the position inside it."""
     sum_ulp: float = 0.0
@@ -69,6 +71,7 @@ class Stratum:
             max_ulp=max(self.max_ulp, other.max_ulp),
             judged_ulp=max(self.judged_ulp, other.judged_ulp),
             margin=max(self.margin, other.margin),
+            bound=max(self.bound, other.bound),
             witness=other.witness if other.margin > self.margin or not self.witness else self.witness,
             sum_ulp=self.sum_ulp + other.sum_ulp,
             counts=tuple(a + b for a, b in zip(self.counts, other.counts, strict=True)),

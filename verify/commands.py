@@ -5,14 +5,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from verify import fuzz, replay
-from verify.exits import USAGE
+from verify import bench, fuzz, replay
+from verify.exits import CLEAN, USAGE
 
-_COMMANDS: dict[str, Callable[[list[str]], int]] = {"fuzz": fuzz.main, "replay": replay.main}
+_COMMANDS: dict[str, Callable[[list[str]], int]] = {
+    "bench": bench.main,
+    "fuzz": fuzz.main,
+    "replay": replay.main,
+}
 
 
 def main() -> int:
     """Run the named command and return its exit code."""
+    if sys.argv[1:2] in (["-h"], ["--help"]):
+        print(
+            f"usage: mla-verify COMMAND …\n\ncommands: {', '.join(_COMMANDS)}; each has a --help of its own"
+        )
+        return CLEAN
     if len(sys.argv) < 2 or sys.argv[1] not in _COMMANDS:
         came = repr(sys.argv[1]) if len(sys.argv) > 1 else "nothing"
         print(f"error: command {came}: wanted one of {', '.join(_COMMANDS)}", file=sys.stderr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import sys
 import tomllib
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 SECTION = "mla-verify"
+PREFIX = "MLA_VERIFY_"
 
 
 class UsageError(ValueError):
@@ -43,7 +45,7 @@ class Option:
     @property
     def variable(self) -> str:
         """The environment variable that sets it."""
-        return "MLA_VERIFY_" + self.name.replace("-", "_").upper()
+        return PREFIX + self.name.replace("-", "_").upper()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,10 +89,12 @@ def read_settings(
     purpose: str,
     options: Sequence[Option],
     argv: Sequence[str] | None,
+    known: frozenset[str],
     positional: str | None = None,
 ) -> Settings:
     """Parse the command line and fill in the rest; UsageError for anything that is not understood.
 
+    `known` names the options of all commands: they share the environment and the table of pyproject.toml.
     `--help` prints and exits as argparse does; `--show-config` prints every value with its source and exits.
     """
     parser = _Parser(prog=program, description=purpose, argument_default=argparse.SUPPRESS)
@@ -107,6 +111,7 @@ def read_settings(
         parser.add_argument(positional, metavar=positional.upper(), help="SEED/NUMBER or a file")
     given = vars(parser.parse_args(argv))
     table = _project_table()
+    _refuse_unknown(known, table)
     chosen = {option.name: _setting(option, given, table) for option in options}
     if positional:
         chosen[positional] = Setting(value=given[positional], source="command line")
@@ -139,81 +144,26 @@ def _project_table() -> dict[str, Any]:
     if not file.is_file():
         return {}
     try:
-        table: dict[str, Any] = (
-            tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {}).get(SECTION, {})
-        )
+        tool = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {})
     except (OSError, ValueError) as error:
         raise UsageError(f"pyproject.toml cannot be read: {error}") from None
+    table = tool.get(SECTION, {}) if isinstance(tool, dict) else {}
+    if not isinstance(table, dict):
+        raise UsageError(f"pyproject.toml [tool.{SECTION}] is {table!r}, wanted a table of options")
     return table
 
 
-def switch(text: str) -> bool:
-    """Parse a switch as the environment or pyproject.toml may spell it."""
-    words = {
-        "1": True,
-        "true": True,
-        "on": True,
-        "yes": True,
-        "0": False,
-        "false": False,
-        "off": False,
-        "no": False,
-    }
-    if text.lower() not in words:
-        raise ValueError(f"{text!r} is not a switch: wanted on or off")
-    return words[text.lower()]
-
-
-def whole(minimum: int) -> Callable[[str], int]:
-    """Return a parser of whole numbers from `minimum` up."""
-
-    def parse(text: str) -> int:
-        try:
-            number = int(text, 0)
-        except ValueError:
-            number = minimum - 1
-        if number < minimum:
-            raise ValueError(f"{text!r} is not a whole number from {minimum} up")
-        return number
-
-    return parse
-
-
-def seconds(text: str) -> float:
-    """Parse a duration: 90, 90s, 5m or 2h."""
-    units = {"s": 1.0, "m": 60.0, "h": 3600.0}
-    number, unit = (text[:-1], units[text[-1]]) if text[-1:] in units else (text, 1.0)
-    try:
-        value = float(number) * unit
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise ValueError(f"{text!r} is not a duration: wanted e.g. 90s, 5m or 2h")
-    return value
-
-
-def one_of(names: Sequence[str]) -> Callable[[str], str]:
-    """Return a parser of one of the names."""
-
-    def parse(text: str) -> str:
-        if text not in names:
-            raise ValueError(f"{text!r} is none of {', '.join(names)}")
-        return text
-
-    return parse
-
-
-def some_of(names: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
-    """Return a parser of a comma-separated list of the names."""
-
-    def parse(text: str) -> tuple[str, ...]:
-        chosen = tuple(part.strip() for part in text.split(",") if part.strip())
-        unknown = [part for part in chosen if part not in names]
-        if unknown or not chosen:
-            raise ValueError(f"{unknown[0] if unknown else text!r} is none of {', '.join(names)}")
-        return chosen
-
-    return parse
+def _refuse_unknown(known: frozenset[str], table: Mapping[str, Any]) -> None:
+    """Refuse settings that no command knows: a misspelt one would be ignored in silence."""
+    asked = {name: f"pyproject.toml [tool.{SECTION}] {name}" for name in table}
+    for variable in os.environ:
+        if variable.startswith(PREFIX):
+            asked[variable.removeprefix(PREFIX).lower().replace("_", "-")] = variable
+    for name, place in asked.items():
+        if name not in known:
+            near = difflib.get_close_matches(name.replace("_", "-"), sorted(known), 1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(known))}"
+            raise UsageError(f"{place} sets no option of any command; {hint}")
 
 
 def plain(value: Any) -> Any:

@@ -25,6 +25,8 @@ def say(text: str) -> None:
 
 def guarded(command: Callable[[], int]) -> int:
     """Run a command's body; turn what it raises into one line on stderr and the documented exit code."""
+    if sys.stderr is None:  # closed by the caller (`2>&-`); print would fall back to stdout
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     try:
         return command()
     except (UsageError, SubjectError) as error:
@@ -36,6 +38,9 @@ def guarded(command: Callable[[], int]) -> int:
     except InternalError as error:
         print(f"{error}\ninternal error: nothing can be concluded about the kernel", file=sys.stderr)
         return INTERNAL
+    except BrokenPipeError:
+        # Nobody reads stderr any more; the exit code still must not claim a verdict.
+        return INTERRUPTED
     except Exception:
         traceback.print_exc()
         print(

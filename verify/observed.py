@@ -59,6 +59,11 @@ class Fault:
     """Whether the worker process was lost with the call."""
 
     @property
+    def alike(self) -> tuple[str, str, str]:
+        """What two showings of the same fault have in common."""
+        return (self.kind.value, self.result, self.cause)
+
+    @property
     def severity(self) -> float:
         """Size of the error for a shrinker to preserve: |ulp|, infinite where it is not arithmetic."""
         return abs(self.ulp) if self.ulp is not None else float("inf")

@@ -14,37 +14,12 @@ from verify.bounds import load_bounds
 from verify.campaign.explain import explain_case, explain_fault, explain_value
 from verify.campaign.pool import Pool
 from verify.campaign.worker import Job, WorkerSettings
-from verify.config import Option, UsageError, one_of, read_settings, seconds
+from verify.config import UsageError
 from verify.exits import CLEAN, FOUND, guarded, say
-from verify.subjects.load import NAMED
+from verify.options import AT, DEVICE, KERNEL, TIMEOUT, device_of, settings_of
+from verify.parsers import is_number
 
-
-def coordinates(text: str) -> tuple[int, ...]:
-    """Parse TOKEN,HEAD or TOKEN,HEAD,COLUMN."""
-    parts = text.split(",")
-    if len(parts) not in (2, 3) or not all(part.isdigit() for part in parts):
-        raise ValueError(f"{text!r} is not a place: wanted e.g. 0,3 for an lse or 0,3,17 for an output")
-    return tuple(int(part) for part in parts)
-
-
-OPTIONS = (
-    Option(
-        name="kernel",
-        parse=str,
-        default="mla_merge",
-        metavar="KERNEL",
-        help=f"kernel under test: {', '.join(NAMED)}, pkg.mod:function or path/file.py:function",
-    ),
-    Option(
-        name="at",
-        parse=coordinates,
-        default=None,
-        metavar="TOKEN,HEAD[,COLUMN]",
-        help="explain this output too, or this lse, with the enclosure that proves it",
-    ),
-    Option(name="device", parse=one_of(("cpu", "cuda")), default="cpu", help="where the kernel runs"),
-    Option(name="timeout", parse=seconds, default=120.0, metavar="S", help="time the case may take"),
-)
+OPTIONS = (KERNEL, AT, DEVICE, TIMEOUT)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -53,12 +28,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(argv: list[str]) -> int:
-    settings = read_settings("verify.replay", __doc__ or "", OPTIONS, argv, positional="case")
+    settings = settings_of("replay", __doc__ or "", OPTIONS, argv, positional="case")
     name, kernel = settings["case"], settings["kernel"]
     source = _input(name)
     case = expand(source) if isinstance(source, Recipe) else source
     at = _place_in(case, settings["at"])
-    worker = WorkerSettings(kernel=kernel, device=settings["device"], bounds=load_bounds(), threads=1)
+    worker = WorkerSettings(kernel=kernel, device=device_of(settings), bounds=load_bounds(), threads=1)
     with Pool(worker, 1, settings["timeout"]) as pool:
         outcome = pool.run_one(Job(name=name, input=source))
     lines = explain_case(case)
@@ -73,7 +48,7 @@ def _main(argv: list[str]) -> int:
 
 def _input(name: str) -> Recipe | MergeCase:
     seed, slash, number = name.partition("/")
-    if slash and seed.isdigit() and number.isdigit():
+    if slash and is_number(seed) and is_number(number):
         return draw_recipe(int(seed), int(number))
     try:
         return load_case(Path(name))

@@ -61,7 +61,7 @@ def report(**changes) -> Report:
         "bounds": {"path": "bounds.toml", "used": {"ulp": 0.501}},
         "totals": {
             "cases": 1,
-            "failed_cases": 0,
+            "failed": 0,
             "outputs": 11,
             "known": 0,
             "unsupported": {},

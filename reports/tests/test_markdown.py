@@ -15,7 +15,7 @@ def test_the_verdict_is_one_line_with_the_documented_fields():
 
 
 def test_the_verdict_fails_when_a_case_failed_and_never_passes_when_nothing_was_judged():
-    assert verdict_line(report(totals=totals(failed_cases=2))).startswith("FAIL ")
+    assert verdict_line(report(totals=totals(failed=2))).startswith("FAIL ")
     nothing = report(run={**report().run, "status": "nothing judged"})
     assert verdict_line(nothing).startswith("NOTHING JUDGED ")
     stopped = report(run={**report().run, "status": "interrupted"})
@@ -49,3 +49,14 @@ def test_errors_are_summed_up_by_dtype_and_lse_apart():
     text = to_markdown(report(strata=(stratum(), stratum("empties"), stratum(result="lse"))))
     assert "| float32 | stress | 22 |" in text
     assert "| lse | stress | 11 |" in text
+
+
+def test_what_failed_comes_before_what_came_close():
+    close = [stratum(family=f"close{i}", margin=0.99) for i in range(60)]
+    text = to_markdown(report(strata=(*close, stratum(family="failing", margin=0.1, failed=3))))
+    rows = text[text.index("## Worst strata") :].splitlines()
+    assert "failing" in rows[4]
+
+
+def test_huge_margins_stay_readable():
+    assert "worst margin 1.424e+45 " in verdict_line(report(strata=(stratum(margin=1.424e45),)))

@@ -84,3 +84,8 @@ def test_reports_need_no_torch():
 def test_records_cannot_be_changed():
     with pytest.raises(dataclasses.FrozenInstanceError):
         setattr(report(), "run", {})  # noqa: B010
+
+
+def test_text_that_no_encoding_knows_does_not_cost_the_report(tmp_path):
+    write_text(tmp_path / "summary.md", "lone \ud800 surrogate")
+    assert (tmp_path / "summary.md").read_text() == "lone \\ud800 surrogate"

@@ -16,20 +16,24 @@ _LIBRARIES = ("torch", "triton", "numpy", "mpmath", "hypothesis")
 _PREFIXES = ("TRITON_", "CUDA_", "HIP_", "PYTORCH_")
 
 
-def describe_environment(device: str) -> dict[str, Any]:
-    """Return device, arch, driver, versions and the variables that can change what a kernel computes."""
+def relevant_variables() -> dict[str, str]:
+    """Return the environment variables of this process that can change what a kernel computes."""
+    return {name: value for name, value in sorted(os.environ.items()) if name.startswith(_PREFIXES)}
+
+
+def describe_environment(device: str, variables: dict[str, str]) -> dict[str, Any]:
+    """Return device, arch, driver, versions and the `variables` that the kernel's processes had."""
     versions = {"python": platform.python_version()}
     for library in _LIBRARIES:
         try:
             versions[library] = metadata.version(library)
         except metadata.PackageNotFoundError:
             versions[library] = "absent"
-    where: dict[str, Any] = {"device": platform.processor() or platform.machine(), "arch": platform.machine()}
+    where: dict[str, Any] = {"device": _processor(), "arch": platform.machine()}
     if device == "cuda":
         properties = torch.cuda.get_device_properties(0)
         arch = getattr(properties, "gcnArchName", None) or f"sm_{properties.major}{properties.minor}"
         where = {"device": properties.name, "arch": arch, "driver": _driver()}
-    variables = {name: value for name, value in sorted(os.environ.items()) if name.startswith(_PREFIXES)}
     return {**where, "cpus": os.cpu_count(), "versions": versions, "variables": variables}
 
 
@@ -49,6 +53,16 @@ def _version() -> str:
         return metadata.version("mla-merge-verify")
     except metadata.PackageNotFoundError:
         return "not installed"
+
+
+def _processor() -> str:
+    """Return the processor's name where the system tells it, else its architecture."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or platform.machine())
 
 
 def _driver() -> str:

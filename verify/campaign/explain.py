@@ -27,8 +27,11 @@ def explain_fault(case: MergeCase, fault: Fault) -> list[str]:
     if fault.where is None:
         return lines
     lines.append("at    " + ", ".join(f"{name} {index}" for name, index in (place(fault) or {}).items()))
-    for name, value in (("got", fault.got), ("exact", fault.exact)):
-        number = number_of(value, fault, case)
+    numbers = {
+        "got": number_of(fault.got, fault, case, fault.code),
+        "exact": number_of(fault.exact, fault, case),
+    }
+    for name, number in numbers.items():
         if number is not None:
             lines.append(f"{name:<5} {number.dec}  {number.hex}  {number.bits}".rstrip())
     if fault.ulp is not None:

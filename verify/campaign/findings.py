@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import shlex
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -41,12 +40,12 @@ class Group:
 class Groups:
     """The faults of a run so far."""
 
-    groups: dict[tuple[str, str, str], Group] = field(default_factory=dict)
+    groups: dict[tuple[str, ...], Group] = field(default_factory=dict)
 
     def add(self, outcome: Outcome, recipe: Recipe) -> None:
         """Count the faults of one case."""
         for fault in outcome.faults:
-            key = (fault.kind.value, fault.result, outcome.family)
+            key = (*fault.alike, outcome.family)
             if key in self.groups:
                 self.groups[key].count += 1
             else:
@@ -94,14 +93,20 @@ def attempt_in(pool: Pool) -> Attempt:
     return attempt
 
 
+def _stored(case: MergeCase, fault: Fault, folder: Path) -> tuple[str, Path]:
+    """Write the case under a name made of the fault and of the file's own bytes, so that it stays true."""
+    folder.mkdir(parents=True, exist_ok=True)
+    scratch = folder / "case.safetensors"
+    save_case(case, scratch)
+    digest = hashlib.sha256("/".join(fault.alike).encode(errors="replace") + scratch.read_bytes()).hexdigest()
+    name = f"{fault.kind.value}-{digest[:10]}"
+    return name, scratch.replace(folder / f"{name}.safetensors")
+
+
 def _finding(
     group: Group, case: MergeCase, fault: Fault, shrunk: bool, kernel: str, device: str, folder: Path
 ) -> Finding:
-    digest = _digest(case, fault)
-    name = f"{fault.kind.value}-{digest[:10]}"
-    file = folder / f"{name}.safetensors"
-    folder.mkdir(parents=True, exist_ok=True)
-    save_case(case, file)
+    name, file = _stored(case, fault, folder)
     command = f"python -m verify.replay {shlex.quote(str(file))} --kernel {shlex.quote(kernel)}"
     command += " --device cuda" if device == "cuda" else ""
     return Finding(
@@ -115,7 +120,7 @@ def _finding(
         case=group.case,
         shape={"T": case.T, "H": case.H, "S": case.S, "R": case.R, "tile": case.tile_size},
         where=place(fault),
-        got=number_of(fault.got, fault, case),
+        got=number_of(fault.got, fault, case, fault.code),
         exact=number_of(fault.exact, fault, case),
         ulp=fault.ulp,
         steps=fault.steps,
@@ -156,20 +161,10 @@ def row_values(case: MergeCase, fault: Fault) -> dict[str, str]:
     return written
 
 
-def _digest(case: MergeCase, fault: Fault) -> str:
-    """Hash what makes a finding the same: kind, result and the bits of the stored case."""
-    state = hashlib.sha256(f"{fault.kind} {fault.result} {case.tile_size} {case.out_dtype}".encode())
-    for tensor in (case.segm_output, case.segm_max, case.segm_expsum, case.seq_lens):
-        state.update(str(tuple(tensor.shape)).encode())
-        state.update(tensor.contiguous().numpy().tobytes())
-    return state.hexdigest()
-
-
-def number_of(value: float | None, fault: Fault, case: MergeCase) -> Number | None:
-    """Write a result of the fault's format in the three forms of a report."""
+def number_of(value: float | None, fault: Fault, case: MergeCase, code: int | None = None) -> Number | None:
+    """Write a result of the fault's format in the three forms of a report; `code` are its bits if known."""
     if value is None:
         return None
     fmt = FORMATS["float32" if fault.result == "lse" else case.out_dtype]
-    # A NaN has many codes, and which one it was is not known here.
-    bits = f"0x{encode(value, fmt):0{fmt.bits // 4}x}" if not math.isnan(value) else ""
-    return Number(dec=decimal(value), hex=value.hex(), bits=bits)
+    bits = encode(value, fmt) if code is None else code
+    return Number(dec=decimal(value), hex=value.hex(), bits=f"0x{bits:0{fmt.bits // 4}x}")

@@ -16,13 +16,13 @@ class Gathered:
 
     cases: int = 0
     """Cases that came back."""
-    failed_cases: int = 0
+    failed: int = 0
     """Of them, those with a fault."""
     outputs: int = 0
     """Output values, T·H·R of every case that returned any."""
-    judged: int = 0
+    values: int = 0
     """Values of output and lse that were judged."""
-    failed: int = 0
+    values_failed: int = 0
     """Of them, those outside their bound."""
     tiers: dict[str, int] = field(default_factory=dict)
     """Values that each tier of the oracle decided."""
@@ -38,14 +38,14 @@ class Gathered:
     def add(self, outcome: Outcome, recipe: Recipe) -> None:
         """Count one case."""
         self.cases += 1
-        self.failed_cases += bool(outcome.faults)
+        self.failed += bool(outcome.faults)
         self.outputs += outcome.outputs
         self.bits = max(self.bits, outcome.bits)
         for tier, count in outcome.tiers.items():
             self.tiers[tier] = self.tiers.get(tier, 0) + count
         for stratum in outcome.strata:
-            self.judged += stratum.outputs
-            self.failed += stratum.failed
+            self.values += stratum.outputs
+            self.values_failed += stratum.failed
             known = self.strata.get(stratum.key)
             self.strata[stratum.key] = stratum if known is None else known.merged(stratum)
         reached = f"{outcome.family} {outcome.dtype}"

@@ -35,6 +35,7 @@ def _stratum(values: JudgedValues, key: StratumKey, case: str) -> Stratum:
         max_ulp=float(size.max()),
         judged_ulp=float(values.judged[values.number].max()),
         margin=float(margin[worst]),
+        bound=float(values.bound[values.number].max()),
         witness=f"{case} at {place}",
         sum_ulp=float(signed.sum()),
         counts=_histogram(size),

@@ -7,15 +7,29 @@ from collections.abc import Iterator
 from multiprocessing import connection
 
 from verify.campaign.trial import Outcome
-from verify.campaign.worker import Broken, Job, Ready, Refused, Worker, WorkerSettings
+from verify.campaign.worker import Broken, Job, Ready, Refused, Stage, Worker, WorkerSettings
 from verify.observed import Fault, FaultKind
 from verify.subjects.load import SubjectError
 
 _POLL_S = 0.2
+_GRACE_S = 1.0  # for processes that have been told to end, all of them together
+_START_S = 120.0  # torch and the suite, on a busy machine with a cold disk
+_LOAD_S = 120.0  # triton and the kernel likewise
+_JUDGE_S = 900.0  # the largest cases take the oracle seconds
+
+_ENDED = {
+    Stage.PREPARING: "before the call, by what an earlier one left behind",
+    Stage.CALLING: "during the call",
+    Stage.JUDGING: "after the call, by what it left behind",
+}
 
 
 class InternalError(RuntimeError):
     """The suite itself failed; nothing may be concluded about the kernel."""
+
+
+class WorkersLostError(InternalError):
+    """No worker can be started again after one was lost; what came back before stands."""
 
 
 class Pool:
@@ -23,21 +37,30 @@ class Pool:
 
     def __init__(self, settings: WorkerSettings, workers: int, timeout_s: float) -> None:
         self._settings = settings
-        self._timeout_s = timeout_s
+        self._size = workers
+        self._limit_s = {
+            Stage.STARTING: _START_S,
+            Stage.LOADING: _LOAD_S,
+            Stage.PREPARING: _JUDGE_S,
+            Stage.CALLING: timeout_s,
+            Stage.JUDGING: _JUDGE_S,
+        }
         self._workers: list[Worker] = []
-        self._starts_left = 3 * workers
+        self._opened = False
         self.subject: dict[str, str] = {}
-        for _ in range(workers):
-            self._start()
+        self.variables: dict[str, str] = {}
 
     def __enter__(self) -> Pool:
         """Wait until every worker has loaded the kernel; SubjectError when it cannot be loaded."""
         try:
-            for worker in self._workers:
-                self._await_ready(worker)
+            for _ in range(self._size):
+                self._workers.append(Worker(self._settings))
+            while any(worker.stage is not Stage.IDLE for worker in self._workers):
+                list(self._step())
         except BaseException:
             self.close()
             raise
+        self._opened = True
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -46,89 +69,102 @@ class Pool:
     def close(self) -> None:
         """End all workers."""
         for worker in self._workers:
-            worker.kill()
+            worker.connection.close()  # an idle one ends by itself then
+        deadline = time.monotonic() + _GRACE_S
+        for worker in self._workers:
+            worker.end(max(0.0, deadline - time.monotonic()))
         self._workers.clear()
 
     def run(self, jobs: Iterator[Job]) -> Iterator[Outcome]:
-        """Yield the outcome of every job, in the order in which they finish."""
-        idle = list(self._workers)
-        busy: list[Worker] = []
-        waiting = True
+        """Yield the outcome of every job, in the order in which they finish.
+
+        A lost worker is replaced when there is a job for it; WorkersLostError when that fails. A job is drawn
+        only when a worker is idle or missing, so that the source may stop at whatever came back before.
+        """
+        job: Job | None = None
+        more = True
         while True:
-            while waiting and idle:
+            idle = [worker for worker in self._workers if worker.stage is Stage.IDLE]
+            missing = len(self._workers) < self._size
+            if job is None and more and (idle or missing):
                 job = next(jobs, None)
-                if job is None:
-                    waiting = False
-                    break
-                worker = idle.pop()
-                worker.submit(job)
-                busy.append(worker)
-            if not busy:
+                more = job is not None
+            if job is not None and idle:
+                idle[0].submit(job)
+                job = None
+                continue
+            if job is not None and missing:
+                self._workers.append(Worker(self._settings))
+            if job is None and all(worker.job is None for worker in self._workers):
                 return
-            ready = connection.wait([worker.connection for worker in busy], timeout=_POLL_S)
-            for worker in list(busy):
-                if worker.connection in ready:
-                    outcome, survivor = self._collect(worker)
-                elif time.monotonic() - worker.started > self._timeout_s:
-                    message = f"no answer within {self._timeout_s:g} s"
-                    outcome, survivor = self._lost(worker, FaultKind.TIMEOUT, message)
-                else:
-                    continue
-                busy.remove(worker)
-                idle.append(survivor)
-                yield outcome
+            yield from self._step()
 
     def run_one(self, job: Job) -> Outcome:
         """Run a single job."""
         return next(self.run(iter([job])))
 
-    def _start(self) -> Worker:
-        worker = Worker(self._settings)
-        self._workers.append(worker)
-        return worker
+    def _step(self) -> Iterator[Outcome]:
+        """Wait for news and yield the outcomes among them."""
+        active = [worker for worker in self._workers if worker.stage is not Stage.IDLE]
+        connection.wait([worker.connection for worker in active], timeout=_POLL_S)
+        for worker in active:
+            # Asked only now: the answer may have come while the caller was busy with another worker's.
+            if worker.connection.poll():
+                outcome = self._received(worker)
+            elif worker.elapsed_s > self._limit_s[worker.stage]:
+                outcome = self._overdue(worker)
+            else:
+                continue
+            if outcome is not None:
+                yield outcome
 
-    def _await_ready(self, worker: Worker) -> None:
-        if not worker.connection.poll(self._timeout_s):
-            raise SubjectError(
-                f"--kernel {self._settings.kernel!r}: importing it took over {self._timeout_s:g} s"
-            )
+    def _received(self, worker: Worker) -> Outcome | None:
         try:
             answer = worker.receive()
         except EOFError:
-            code = worker.kill()
-            raise SubjectError(
-                f"--kernel {self._settings.kernel!r}: importing it ended the process (exit code {code})"
-            ) from None
-        if isinstance(answer, Refused):
-            raise SubjectError(answer.reason)
-        if isinstance(answer, Broken):
-            raise InternalError(answer.trace)
-        assert isinstance(answer, Ready)
-        self.subject = answer.subject
-
-    def _collect(self, worker: Worker) -> tuple[Outcome, Worker]:
-        try:
-            answer = worker.receive()
-        except EOFError:
-            return self._lost(worker, FaultKind.CRASH, "the process ended during the call")
+            return self._ended(worker)
         if isinstance(answer, Outcome):
-            return answer, worker
-        raise InternalError(answer.trace if isinstance(answer, Broken) else f"unexpected answer {answer!r}")
+            if answer.lost_process:
+                self._remove(worker, patience_s=0.0)
+            return answer
+        if isinstance(answer, Ready):
+            self.subject, self.variables = answer.subject, answer.variables
+        elif isinstance(answer, Refused):
+            raise self._unloadable(answer.reason)
+        elif isinstance(answer, Broken):
+            raise InternalError(answer.trace)
+        return None
 
-    def _lost(self, worker: Worker, kind: FaultKind, message: str) -> tuple[Outcome, Worker]:
-        job = worker.job
-        assert job is not None
-        code = worker.kill()
+    def _ended(self, worker: Worker) -> Outcome:
+        how = self._remove(worker, patience_s=_GRACE_S)
+        if worker.stage is Stage.STARTING:
+            raise InternalError(f"a worker ended before it had loaded the suite ({how})")
+        if worker.stage is Stage.LOADING:
+            spec = self._settings.kernel
+            raise self._unloadable(f"--kernel {spec!r}: importing it ended the process ({how})")
+        return _lost(worker, FaultKind.CRASH, f"the process ended {_ENDED[worker.stage]} ({how})")
+
+    def _overdue(self, worker: Worker) -> Outcome:
+        limit = self._limit_s[worker.stage]
+        self._remove(worker, patience_s=0.0)
+        if worker.stage is Stage.CALLING:
+            return _lost(worker, FaultKind.TIMEOUT, f"the call did not return within {limit:g} s")
+        if worker.stage is Stage.LOADING:
+            spec = self._settings.kernel
+            raise self._unloadable(f"--kernel {spec!r}: importing it took over {limit:g} s")
+        what = f" case {worker.job.name}" if worker.job is not None else ""
+        raise InternalError(f"{worker.stage.name.lower()}{what} took a worker over {limit:g} s")
+
+    def _unloadable(self, reason: str) -> Exception:
+        return WorkersLostError(f"no new worker: {reason}") if self._opened else SubjectError(reason)
+
+    def _remove(self, worker: Worker, patience_s: float) -> str:
         self._workers.remove(worker)
-        if kind is FaultKind.CRASH:
-            message = f"{message} (exit code {code})"
-        if self._starts_left == 0:
-            raise InternalError(f"workers were lost again and again, at last on case {job.name}: {message}")
-        self._starts_left -= 1
-        fresh = self._start()
-        self._await_ready(fresh)
-        fault = Fault(kind=kind, detector="isolation", message=message, lost_process=True)
-        outcome = Outcome(
-            case=job.name, family=job.family, dtype=job.dtype, outputs=0, faults=(fault,), tiers={}
-        )
-        return outcome, fresh
+        return worker.end(patience_s)
+
+
+def _lost(worker: Worker, kind: FaultKind, message: str) -> Outcome:
+    job = worker.job
+    assert job is not None
+    fault = Fault(kind=kind, detector="isolation", message=message, lost_process=True)
+    return Outcome(case=job.name, family=job.family, dtype=job.dtype, outputs=0, faults=(fault,), tiers={})

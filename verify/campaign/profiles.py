@@ -12,7 +12,7 @@ class Profile:
     rounds: int
     """Rounds over all combinations of family and dtype."""
     budget_s: float | None
-    """Seconds after which no new case is started; None for no limit."""
+    """Seconds after which no new case is started; None for no limit. A given number of cases has none."""
     purpose: str
     """For whom, in a few words."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -49,6 +50,7 @@ def _lines() -> Progress:
         nonlocal last
         if time.monotonic() - last >= _EVERY_S or done == total:
             last = time.monotonic()
-            print(f"{done}/{total} {said}", file=sys.stderr, flush=True)
+            with contextlib.suppress(BrokenPipeError):  # nobody reads it; the run goes on
+                print(f"{done}/{total} {said}", file=sys.stderr, flush=True)
 
     return update

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from fuzz.case import MergeCase
+from fuzz.case import Domain, MergeCase
 from verify.observed import Fault
 
 _KEEP = 0.9
@@ -75,8 +75,7 @@ class _Shrinker:
     def _fails(self, case: MergeCase) -> Fault | None:
         self._left -= 1
         for fault in self._attempt(case):
-            same = (fault.kind, fault.result) == (self._wanted.kind, self._wanted.result)
-            if same and fault.severity >= _KEEP * self._wanted.severity:
+            if fault.alike == self._wanted.alike and fault.severity >= _KEEP * self._wanted.severity:
                 return fault
         return None
 
@@ -187,7 +186,13 @@ def _values(case: MergeCase) -> dict[str, torch.Tensor]:
 
 def _with(case: MergeCase, name: str, tensor: torch.Tensor) -> MergeCase:
     values = {**_values(case), name: tensor}
-    return replace(case, segm_output=values["o"], segm_expsum=values["s"], segm_max=values["m"])
+    return replace(
+        case,
+        segm_output=values["o"],
+        segm_expsum=values["s"],
+        segm_max=values["m"],
+        domain=Domain.STRESS,  # no producer promises anything of these numbers
+    )
 
 
 def _simpler(value: float) -> Iterator[float]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import torch
 
 from fuzz.case import MergeCase
 from fuzz.formats import FORMATS
@@ -40,15 +44,34 @@ class Outcome:
     bits: int = 0
     """Most bits the oracle used."""
 
+    @property
+    def lost_process(self) -> bool:
+        """Whether the process that ran the case cannot run another."""
+        return any(fault.lost_process for fault in self.faults)
 
-def run_trial(subject: Subject, case: MergeCase, name: str, bounds: Bounds) -> Outcome:
-    """Call the kernel on the case and judge every value it returned."""
+
+def run_trial(
+    subject: Subject,
+    case: MergeCase,
+    name: str,
+    bounds: Bounds,
+    *,
+    flushing: bool = False,
+    returned: Callable[[], None] = lambda: None,
+) -> Outcome:
+    """Call the kernel on the case and judge every value it returned.
+
+    The kernel runs with subnormals flushed if `flushing`; `returned` is called when its call is over.
+    """
     family = case.recipe.family if case.recipe else EXPLICIT
-    call = call_subject(subject, case)
+    with _subnormals(flushing):
+        call = call_subject(subject, case)
+    faults = call.faults
+    if not any(fault.lost_process for fault in faults) and not _usable(case.segm_output.device):
+        faults = tuple(replace(fault, lost_process=True) for fault in faults)
+    returned()
     if call.returned is None:
-        return Outcome(
-            case=name, family=family, dtype=case.out_dtype, outputs=0, faults=call.faults, tiers={}
-        )
+        return Outcome(case=name, family=family, dtype=case.out_dtype, outputs=0, faults=faults, tiers={})
     exact = evaluate(
         case.segm_output,
         case.segm_max,
@@ -64,8 +87,34 @@ def run_trial(subject: Subject, case: MergeCase, name: str, bounds: Bounds) -> O
         family=family,
         dtype=case.out_dtype,
         outputs=call.returned.output.numel(),
-        faults=call.faults + judged.faults,
+        faults=faults + judged.faults,
         strata=strata_of(judged, family=family, domain=case.domain.value, dtype=case.out_dtype, case=name),
         tiers=exact.tiers,
         bits=exact.bits,
     )
+
+
+def flushes_subnormals() -> bool:
+    """Tell whether this thread flushes subnormal results to zero."""
+    return bool(torch.tensor(2.0**-126) * 0.5 == 0.0)
+
+
+@contextmanager
+def _subnormals(flushing: bool) -> Iterator[None]:
+    """Start every call in one mode, so that none depends on the calls before it; judge without flushing."""
+    torch.set_flush_denormal(flushing)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
+
+
+def _usable(device: torch.device) -> bool:
+    """Tell whether the device still answers: after an illegal access a CUDA context never does."""
+    if device.type != "cuda":
+        return True
+    try:
+        torch.cuda.synchronize(device)
+    except RuntimeError:
+        return False
+    return True

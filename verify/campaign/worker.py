@@ -1,7 +1,8 @@
 """The process in which a kernel runs.
 
 A kernel may crash, hang or poison its GPU context. It does so in a child that holds one case at a time,
-and the parent, which never imports a kernel, learns of it as an end of file or a passed deadline.
+and the parent, which never imports a kernel, learns of it as an end of file or a passed deadline. The child
+says what it is about to do, so that a loss or a delay can be laid at the right door.
 """
 
 from __future__ import annotations
@@ -10,23 +11,42 @@ import contextlib
 import multiprocessing
 import os
 import signal
-import sys
 import time
 import traceback
 from dataclasses import dataclass
+from enum import Enum, auto
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
-from typing import Any
 
+import numpy as np
 import torch
 
 from fuzz.case import MergeCase
 from fuzz.recipe import Recipe, expand
 from verify.bounds import Bounds
-from verify.campaign.trial import EXPLICIT, Outcome, run_trial
-from verify.subjects.load import SubjectError, load_subject
+from verify.campaign.environment import relevant_variables
+from verify.campaign.trial import EXPLICIT, Outcome, flushes_subnormals, run_trial
+from verify.subjects.load import Subject, SubjectError, load_subject
 
 # Fresh interpreters: a fork would share torch's threads, and TRITON_INTERPRET must be set before an import.
 _CONTEXT = multiprocessing.get_context("spawn")
+
+
+class Stage(Enum):
+    """What a worker is doing."""
+
+    STARTING = auto()
+    """Importing the suite."""
+    LOADING = auto()
+    """Importing the kernel."""
+    IDLE = auto()
+    """Waiting for a case."""
+    PREPARING = auto()
+    """Expanding the case and moving it to the device."""
+    CALLING = auto()
+    """In the kernel."""
+    JUDGING = auto()
+    """In oracle and judge, the call being over."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +89,8 @@ class Ready:
 
     subject: dict[str, str]
     """name, import_path, source_sha256."""
+    variables: dict[str, str]
+    """The environment variables that matter, as they are in the worker."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,71 +109,138 @@ class Broken:
     """Traceback for a bug report."""
 
 
+Answer = Stage | Ready | Refused | Broken | Outcome
+
+
 class Worker:
     """The parent's handle on one child."""
 
     def __init__(self, settings: WorkerSettings) -> None:
+        _occupy_standard_streams()
+        resource_tracker.ensure_running()  # its start would unblock the signal below
         self.connection, theirs = _CONTEXT.Pipe()
         self._process = _CONTEXT.Process(target=_serve, args=(theirs, settings), daemon=True)
-        self._process.start()
+        # Ctrl-C reaches the whole group; a child that cannot ignore it yet inherits it blocked.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            self._process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
         self.job: Job | None = None
-        self.started = time.monotonic()
+        self._enter(Stage.STARTING)
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds in the present stage."""
+        return time.monotonic() - self._since
 
     def submit(self, job: Job) -> None:
-        """Hand the child its next case."""
-        self.job, self.started = job, time.monotonic()
+        """Hand an idle child its next case."""
+        self.job = job
+        self._enter(Stage.PREPARING)
         # A child that is already gone shows as an end of file at the next read.
-        with contextlib.suppress(BrokenPipeError):
+        with contextlib.suppress(OSError):
             self.connection.send(job)
 
-    def receive(self) -> Outcome | Ready | Refused | Broken:
-        """Take the child's answer; EOFError when it died."""
+    def receive(self) -> Answer:
+        """Take what the child says; EOFError when it died."""
         try:
-            answer: Outcome | Ready | Refused | Broken = self.connection.recv()
-        except ConnectionResetError:
+            answer: Answer = self.connection.recv()
+        except OSError:  # reset, or ended in the middle of a message
             raise EOFError from None
-        self.job = None
+        if isinstance(answer, Stage):
+            self._enter(answer)
+        elif isinstance(answer, Ready | Outcome):
+            self.job = None
+            self._enter(Stage.IDLE)
         return answer
 
-    def kill(self) -> int:
-        """End the child and return its exit code, negative for a signal."""
-        self._process.join(timeout=1.0)
+    def end(self, patience_s: float) -> str:
+        """Wait so long for the child to end by itself, else kill it; return how it ended."""
+        self.connection.close()
+        self._process.join(patience_s)
         self._process.kill()
         self._process.join()
-        self.connection.close()
-        return self._process.exitcode or 0
+        code = self._process.exitcode or 0
+        return f"exit code {code}" if code >= 0 else signal.Signals(-code).name
+
+    def _enter(self, stage: Stage) -> None:
+        self.stage, self._since = stage, time.monotonic()
+
+
+def _occupy_standard_streams() -> None:
+    """Open what was closed (`2>&-`): else a pipe gets that number, and a kernel's message goes into it."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:  # the lowest free number
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
 
 
 def _serve(connection: Connection, settings: WorkerSettings) -> None:
-    # Ctrl-C reaches the whole group; the parent decides what happens to the children.
+    # The parent decides what Ctrl-C does to its children; they were started with the signal blocked.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     # stdout belongs to the verdict: what a kernel prints goes where progress goes.
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    os.dup2(2, 1)
+    # As on a GPU: NaN and overflow are what many cases are about, and numpy would warn of each.
+    np.seterr(all="ignore")
     if settings.device == "cpu":
         os.environ["TRITON_INTERPRET"] = "1"
+    else:
+        os.environ.pop("TRITON_INTERPRET", None)
     try:
         _serve_jobs(connection, settings)
-    except EOFError:
-        return
     except Exception:
-        connection.send(Broken(trace=traceback.format_exc()))
+        _say(connection, Broken(trace=traceback.format_exc()))
 
 
 def _serve_jobs(connection: Connection, settings: WorkerSettings) -> None:
     torch.set_num_threads(settings.threads)
+    _say(connection, Stage.LOADING)
     try:
         subject = load_subject(settings.kernel)
     except SubjectError as error:
-        connection.send(Refused(reason=str(error)))
+        _say(connection, Refused(reason=str(error)))
         return
-    described: dict[str, Any] = {
+    # A library built with -ffast-math switches when it is loaded; its calls must run as they do elsewhere.
+    flushing = flushes_subnormals()
+    torch.set_flush_denormal(False)
+    _say(connection, Ready(subject=_described(subject), variables=relevant_variables()))
+    while True:
+        job = _next_job(connection)
+        case = expand(job.input) if isinstance(job.input, Recipe) else job.input
+        case = case.to(settings.device)
+        _say(connection, Stage.CALLING)
+        # One that lost its device is sent as well; the parent replaces this process then.
+        outcome = run_trial(
+            subject,
+            case,
+            job.name,
+            settings.bounds,
+            flushing=flushing,
+            returned=lambda: _say(connection, Stage.JUDGING),
+        )
+        _say(connection, outcome)
+
+
+def _described(subject: Subject) -> dict[str, str]:
+    return {
         "name": subject.name,
         "import_path": subject.import_path,
         "source_sha256": subject.source_sha256,
     }
-    connection.send(Ready(subject=described))
-    while True:
+
+
+def _say(connection: Connection, said: Answer) -> None:
+    try:
+        connection.send(said)
+    except OSError:  # the parent has left, and with it the reason to go on
+        raise SystemExit(0) from None
+
+
+def _next_job(connection: Connection) -> Job:
+    try:
         job: Job = connection.recv()
-        case = expand(job.input) if isinstance(job.input, Recipe) else job.input
-        connection.send(run_trial(subject, case.to(settings.device), job.name, settings.bounds))
+    except (EOFError, OSError):
+        raise SystemExit(0) from None
+    return job

@@ -29,16 +29,16 @@ class Call:
 
 
 def call_subject(subject: Subject, case: MergeCase) -> Call:
-    """Run the kernel on the case, inputs strided as the case has them; twice where only that tells more."""
-    inputs = {name: getattr(case, name) for name in _INPUTS}
-    before = {name: _storage_bytes(tensor).clone() for name, tensor in inputs.items()}
+    """Run the kernel on a copy of the case, strided alike; twice where only that tells more."""
+    # What is judged later is the case itself, which a kernel that writes to its inputs must not reach.
+    inputs = _copies(case)
     guard = GuardedAllocations()
     try:
-        returned = _run(subject, case, guard)
+        returned = _run(subject, case, inputs, guard)
     except BaseException as error:  # whatever a kernel raises on a legal case is a finding
         return Call(returned=None, faults=(_raised(error),))
     faults = []
-    changed = [name for name, then in before.items() if not torch.equal(_storage_bytes(inputs[name]), then)]
+    changed = [name for name, tensor in inputs.items() if not _unchanged(tensor, getattr(case, name))]
     if changed:
         message = f"{' and '.join(changed)} changed during the call"
         faults.append(Fault(kind=FaultKind.TOUCHED_INPUT, detector="input copy", message=message))
@@ -57,10 +57,11 @@ def call_subject(subject: Subject, case: MergeCase) -> Call:
     return Call(returned=values, faults=tuple(faults))
 
 
-def _run(subject: Subject, case: MergeCase, guard: GuardedAllocations) -> Any:
+def _run(
+    subject: Subject, case: MergeCase, inputs: dict[str, torch.Tensor], guard: GuardedAllocations
+) -> Any:
     with torch.no_grad(), guard:
-        inputs = (getattr(case, name) for name in _INPUTS)
-        returned = subject.merge(*inputs, case.tile_size, FORMATS[case.out_dtype].torch_dtype)
+        returned = subject.merge(*inputs.values(), case.tile_size, FORMATS[case.out_dtype].torch_dtype)
     if case.segm_output.is_cuda:
         torch.cuda.synchronize(case.segm_output.device)
     return returned
@@ -69,7 +70,7 @@ def _run(subject: Subject, case: MergeCase, guard: GuardedAllocations) -> Any:
 def _left_again(subject: Subject, case: MergeCase) -> torch.Tensor:
     """Return the mask of outputs that show the other filling when the kernel is called again."""
     try:
-        output = _run(subject, case, GuardedAllocations(second=True))[0]
+        output = _run(subject, case, _copies(case), GuardedAllocations(second=True))[0]
         return is_second(output)
     except Exception:  # the first call did not raise: what this one does is for another case to show
         return torch.zeros(case.T, case.H, case.R, dtype=torch.bool, device=case.segm_output.device)
@@ -90,6 +91,24 @@ def _raised(error: BaseException) -> Fault:
         message=f"the call raised {name}: {text[:300]}",
         cause=f"{name} at {place}",
     )
+
+
+def _copies(case: MergeCase) -> dict[str, torch.Tensor]:
+    """Copy whole storages, so that every tensor keeps its strides, its offset and what lies between."""
+    copies = {}
+    for name in _INPUTS:
+        tensor = getattr(case, name)
+        elements = tensor.untyped_storage().nbytes() // tensor.element_size()
+        flat = torch.as_strided(tensor, (elements,), (1,), 0).clone()
+        copies[name] = torch.as_strided(flat, tensor.size(), tensor.stride(), tensor.storage_offset())
+    return copies
+
+
+def _unchanged(now: torch.Tensor, then: torch.Tensor) -> bool:
+    if (now.size(), now.stride()) != (then.size(), then.stride()):
+        return False
+    size = then.untyped_storage().nbytes() // then.element_size() * then.element_size()
+    return torch.equal(_storage_bytes(now)[:size], _storage_bytes(then)[:size])
 
 
 def _storage_bytes(tensor: torch.Tensor) -> torch.Tensor:

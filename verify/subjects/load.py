@@ -13,7 +13,12 @@ from pathlib import Path
 from typing import Any
 
 # Names that need no path. The value is what anybody could have typed instead.
-NAMED = {"mla_merge": "mla_merge:merge_mla_segments_triton"}
+NAMED = {
+    "mla_merge": "mla_merge:merge_mla_segments_triton",
+    "baseline_fp32": "verify.subjects.baseline_fp32:merge_fp32",
+}
+
+_LISTED = 12
 
 _FORMS = f"{', '.join(NAMED)}, pkg.mod:function or path/file.py:function"
 
@@ -50,14 +55,27 @@ def load_subject(spec: str) -> Subject:
         if isinstance(error, KeyboardInterrupt):
             raise
         reason = " ".join(f"{type(error).__name__}: {error}".split())
+        if "/" in place or "\\" in place:
+            reason += " (a file is named with its .py)"
         raise SubjectError(f"--kernel {spec!r}: importing {place} failed with {reason}") from error
     merge = getattr(module, function, None)
     if not callable(merge):
-        have = sorted(name for name, value in vars(module).items() if callable(value) and name[0] != "_")
+        have = ", ".join(_functions_of(module)[:_LISTED]) or "none"
         raise SubjectError(
-            f"--kernel {spec!r}: {place} has no callable {function!r}; it has {', '.join(have[:8]) or 'none'}"
+            f"--kernel {spec!r}: {place} has no callable {function!r}; its functions are {have}"
         )
     return Subject(name=_short_name(spec), import_path=path, source_sha256=_source_sha256(merge), merge=merge)
+
+
+def _functions_of(module: Any) -> list[str]:
+    """Name what the module itself defines and can be called, in the order of its source."""
+    own = (name for name, value in vars(module).items() if callable(value) and _is_own(value, module))
+    return [name for name in own if not name.startswith("_")]
+
+
+def _is_own(value: Any, module: Any) -> bool:
+    # What Triton decorates has no __module__ of the file that it stands in, but wraps a function that has.
+    return bool(getattr(getattr(value, "fn", value), "__module__", None) == module.__name__)
 
 
 def _short_name(spec: str) -> str:

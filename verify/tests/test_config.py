@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from verify.config import Option, UsageError, one_of, read_settings, seconds, some_of, switch, whole
+from verify.config import Option, UsageError, read_settings
+from verify.parsers import one_of, seconds, some_of, switch, whole
 
 OPTIONS = (
     Option(name="profile", parse=one_of(("smoke", "quick")), default="quick", help="size"),
@@ -18,7 +19,8 @@ def _elsewhere(tmp_path, monkeypatch):
 
 
 def read(*argv):
-    return read_settings("verify.test", "tests", OPTIONS, argv)
+    known = frozenset((*(option.name for option in OPTIONS), "seed"))
+    return read_settings("verify.test", "tests", OPTIONS, argv, known)
 
 
 def configure(text):
@@ -77,6 +79,27 @@ def test_nonsense_elsewhere_names_its_source(monkeypatch):
     Path("pyproject.toml").write_text("[tool")
     with pytest.raises(UsageError, match=r"pyproject.toml cannot be read"):
         read()
+
+
+def test_a_setting_that_no_command_knows_is_refused(monkeypatch):
+    configure("max_cases = 5")
+    with pytest.raises(UsageError, match=r"\[tool.mla-verify\] max_cases .* did you mean max-cases\?"):
+        read()
+    configure("seed = 5")  # another command's
+    assert read()["max-cases"] is None
+    monkeypatch.setenv("MLA_VERIFY_MAXCASES", "1")
+    with pytest.raises(UsageError, match="MLA_VERIFY_MAXCASES sets no option"):
+        read()
+
+
+@pytest.mark.parametrize("text", ["tool = 3", "[tool]\nmla-verify = 3"])
+def test_a_table_that_is_none_is_refused_or_left_alone(text):
+    Path("pyproject.toml").write_text(text)
+    if "mla" in text:
+        with pytest.raises(UsageError, match="wanted a table"):
+            read()
+    else:
+        assert read()["profile"] == "quick"
 
 
 def test_durations():

@@ -1,5 +1,6 @@
 """The command as a user types it, in this process; kernels run in workers as always."""
 
+import hashlib
 import json
 import re
 import shlex
@@ -38,8 +39,9 @@ def test_a_correct_kernel_passes_and_the_report_holds_what_was_done(capsys):
     report = from_json(text)
     assert report.run["exit_code"] == 0
     assert report.run["mode"] in ("interpret", "device")
-    assert report.totals["cases"] == cases
-    assert report.totals["passed"] == report.totals["values"] > report.totals["outputs"] > 10_000
+    assert report.totals["planned"] == report.totals["cases"] == report.totals["passed"] == cases
+    assert report.totals["values_passed"] == report.totals["values"] > report.totals["outputs"] > 10_000
+    assert report.run["stopped_by"] == ""
     assert set(report.coverage["cases"]) == {f"{family} {dtype}" for family in FAMILIES for dtype in FORMATS}
     assert report.oracle["certified_fraction"] == 1.0
     assert sum(report.oracle["tiers"].values()) == report.totals["values"]
@@ -130,17 +132,23 @@ def test_nothing_judged_is_not_a_pass(capsys):
         (["--workers", "none"], "nor auto"),
         (["--out", "file/below"], "cannot write there"),
         (["--nosuch"], "unrecognized arguments"),
+        (["--json", ""], "wanted the name of a file"),
+        (["--json", "folder"], "wanted the name of a file"),
+        (["--json", "file/below.json"], "cannot write there"),
+        (["--out", "taken"], "report.json cannot be replaced"),
     ],
 )
 def test_nonsense_is_one_line_and_exit_2(argv, complaint, capsys):
     Path("file").touch()
+    Path("folder").mkdir()
+    Path("taken/report.json").mkdir(parents=True)
     assert fuzz.main(argv) == 2
     error = capsys.readouterr().err
     assert complaint in error
     assert len(error.splitlines()) == 1
 
 
-@pytest.mark.parametrize("case", ["nosuch.safetensors", "5/x", "broken.safetensors"])
+@pytest.mark.parametrize("case", ["nosuch.safetensors", "5/x", "\u00b2/1", "broken.safetensors"])
 def test_a_case_that_cannot_be_read_is_one_line_and_exit_2(case, capsys):
     Path("broken.safetensors").write_bytes(b"\xff" * 40)
     assert replay.main([case]) == 2
@@ -171,4 +179,20 @@ def test_an_interrupted_run_reports_what_it_has(faulty):
     report = from_json(Path("out/report.json").read_text())
     assert report.run["status"] == "interrupted"
     assert 0 < report.totals["cases"] < 1000
-    assert bool(report.findings) == (report.totals["failed_cases"] > 0)
+    assert bool(report.findings) == (report.totals["failed"] > 0)
+
+
+def test_no_verdict_of_an_earlier_run_is_left_beside_one_that_failed():
+    Path("out").mkdir()
+    Path("out/report.json").write_text("PASS")
+    assert fuzz.main(["--kernel", "nosuch:thing"]) == 2
+    assert not Path("out/report.json").exists()
+
+
+def test_every_finding_is_stored_in_a_file_that_keeps_its_digest(faulty):
+    assert fuzz.main(["--max-cases", "48", "-q", "--kernel", faulty("natural_weights")]) == 1
+    findings = from_json(Path("out/report.json").read_text()).findings
+    assert findings
+    for finding in findings:
+        assert hashlib.sha256(Path(finding.repro["file"]).read_bytes()).hexdigest() == finding.repro["sha256"]
+    assert len({finding.id for finding in findings}) == len(findings)

@@ -21,6 +21,11 @@ def test_a_file_is_imported_with_its_neighbours(kernel_file):
     assert len(subject.source_sha256) == 64
 
 
+def test_what_a_file_defines_is_named_and_not_what_it_imports(kernel_file):
+    with pytest.raises(SubjectError, match=r"its functions are merge$"):
+        load_subject(f"{kernel_file}:nothing")
+
+
 def test_a_module_is_imported():
     subject = load_subject("math:sqrt")
     assert subject.merge(4.0) == 2.0
@@ -32,10 +37,14 @@ def test_a_module_is_imported():
     ("spec", "complaint"),
     [
         ("nosuch:thing", "importing nosuch failed with ModuleNotFoundError: No module named 'nosuch'"),
-        ("nosuch", "is not a kernel's name: wanted mla_merge, pkg.mod:function or path/file.py:function"),
+        (
+            "nosuch",
+            "is not a kernel's name: wanted mla_merge, baseline_fp32, pkg.mod:function or path/file.py",
+        ),
         ("math:", "is not a kernel's name"),
         ("nosuch.py:merge", "no file nosuch.py"),
-        ("math:nothing", "math has no callable 'nothing'; it has acos"),
+        ("math:nothing", "math has no callable 'nothing'; its functions are acos"),
+        ("./kernels:merge", "(a file is named with its .py)"),
         ("math:pi", "math has no callable 'pi'"),
     ],
 )

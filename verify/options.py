@@ -1,0 +1,128 @@
+"""The options of all commands. A command takes its own from here; each knows the names of the others'."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from fuzz.families import FAMILIES
+from fuzz.formats import FORMATS
+from verify.campaign.profiles import PROFILES
+from verify.config import Option, Settings, UsageError, read_settings
+from verify.parsers import coordinates, one_of, seconds, some_of, switch, whole
+from verify.subjects.load import NAMED
+
+KERNEL = Option(
+    name="kernel",
+    parse=str,
+    default="mla_merge",
+    metavar="KERNEL",
+    help=f"kernel under test: {', '.join(NAMED)}, pkg.mod:function or path/file.py:function",
+)
+PROFILE = Option(
+    name="profile",
+    parse=one_of(tuple(PROFILES)),
+    default="quick",
+    help="size of the run: " + "; ".join(f"{name} ({p.purpose})" for name, p in PROFILES.items()),
+)
+BUDGET = Option(
+    name="budget", parse=seconds, default=None, help="time after which no new case starts: 60s, 5m, 2h"
+)
+MAX_CASES = Option(
+    name="max-cases",
+    parse=whole(1),
+    default=None,
+    metavar="N",
+    help="number of cases, instead of a profile's",
+)
+SEED = Option(
+    name="seed", parse=whole(0), default=0, metavar="N", help="case n is a pure function of (seed, n)"
+)
+FAMILY = Option(
+    name="family",
+    parse=some_of(tuple(FAMILIES)),
+    default=tuple(FAMILIES),
+    metavar="A,B",
+    help="families of inputs to draw; --list names them",
+)
+DTYPE = Option(
+    name="dtype",
+    parse=some_of(tuple(FORMATS)),
+    default=tuple(FORMATS),
+    metavar="A,B",
+    help="output dtypes to ask for",
+)
+DEVICE = Option(
+    name="device",
+    parse=one_of(("cpu", "cuda")),
+    default=None,
+    help="cpu runs Triton kernels in the interpreter; default: cuda where there is one",
+)
+WORKERS = Option(
+    name="workers", parse=str, default="auto", metavar="N", help="processes; auto: one per core or GPU"
+)
+TIMEOUT = Option(
+    name="timeout",
+    parse=seconds,
+    default=120.0,
+    metavar="S",
+    help="time one call may take before it is a hang",
+)
+OUT = Option(name="out", parse=Path, default=Path("out"), metavar="DIR", help="folder for the report")
+JSON = Option(
+    name="json", parse=str, default=None, metavar="PATH", help="write report.json here too; - for stdout"
+)
+EXITFIRST = Option(name="exitfirst", parse=switch, default=False, short="x", help="stop at the first fault")
+LIST = Option(name="list", parse=switch, default=False, help="list families and dtypes and stop")
+QUIET = Option(name="quiet", parse=switch, default=False, short="q", help="print the verdict alone")
+VERBOSE = Option(name="verbose", parse=switch, default=False, short="v", help="print the table of strata too")
+AT = Option(
+    name="at",
+    parse=coordinates,
+    default=None,
+    metavar="TOKEN,HEAD[,COLUMN]",
+    help="explain this output too, or this lse, with the enclosure that proves it",
+)
+
+_NAMES = frozenset(value.name for value in list(globals().values()) if isinstance(value, Option))
+
+
+def settings_of(
+    command: str,
+    purpose: str,
+    options: Sequence[Option],
+    argv: Sequence[str] | None,
+    positional: str | None = None,
+) -> Settings:
+    """Read the settings of one command; raises and exits as `read_settings` does."""
+    return read_settings(f"python -m verify.{command}", purpose, options, argv, _NAMES, positional)
+
+
+def device_of(settings: Settings) -> str:
+    """Return the device that is asked for, else cuda where there is one; UsageError when it is not there."""
+    has_gpu = torch.cuda.is_available()
+    device: str = settings["device"] or ("cuda" if has_gpu else "cpu")
+    if device == "cuda" and not has_gpu:
+        raise UsageError(
+            "--device cuda: torch sees no GPU here; leave it out to use the interpreter on the CPU"
+        )
+    return device
+
+
+def workers_of(settings: Settings, device: str) -> int:
+    """Return the number of worker processes; UsageError when it is no number."""
+    text = settings["workers"]
+    if text == "auto":
+        return 1 if device == "cuda" else _cores()
+    try:
+        return whole(1)(text)
+    except ValueError as error:
+        raise UsageError(f"--workers: {error}, nor auto") from None
+
+
+def _cores() -> int:
+    # Those this process may use, where the system can tell; a container often grants fewer than there are.
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,155 @@
+"""The speed of a kernel beside the plain float32 one, on data on which both were judged before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from fuzz.case import MergeCase
+from fuzz.formats import FORMATS
+from verify.bounds import Bounds
+from verify.judge import Judged, judge
+from verify.observed import Returned
+from verify.oracle.evaluate import evaluate
+from verify.oracle.values import Exact
+from verify.speed.data import production_case
+from verify.speed.timing import Timing, time_calls
+from verify.subjects.load import Subject
+
+RANK = 512
+_COLD_BYTES = 400e6  # of inputs in rotation: several times the largest cache
+_COPIES = 256
+_JUDGED_ROWS = 256
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """A merge to be timed; R is 512."""
+
+    tokens: int
+    heads: int
+    segments: int
+    active: int
+
+    @property
+    def bytes(self) -> int:
+        """What must be moved, once: active partials and statistics in, bfloat16 output and lse out."""
+        rows = self.tokens * self.heads
+        return rows * (self.active * (4 * RANK + 8) + 2 * RANK + 4)
+
+    def __str__(self) -> str:
+        """Write it as the option takes it."""
+        return f"{self.tokens},{self.heads},{self.segments},{self.active}"
+
+
+SHAPES = tuple(
+    Shape(tokens=t, heads=h, segments=s, active=a)
+    for t, h, s, a in (
+        (1, 16, 64, 64),
+        (1, 128, 64, 64),
+        (8, 16, 32, 32),
+        (32, 16, 16, 16),
+        (1, 96, 128, 128),
+        (24, 96, 128, 7),
+        (64, 128, 64, 7),
+        (8, 128, 64, 63),
+        (32, 128, 16, 16),
+        (64, 128, 32, 19),
+        (64, 128, 128, 32),
+        (128, 128, 16, 16),
+        (256, 128, 8, 8),
+        (1000, 96, 8, 5),
+        (256, 128, 32, 32),
+    )
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accuracy:
+    """The largest errors of a kernel on the first rows of the data, in ulp."""
+
+    output_ulp: float
+    lse_ulp: float
+    failed: int
+    """Values outside the bounds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelSpeed:
+    """One shape, two kernels."""
+
+    shape: Shape
+    accuracy: Accuracy
+    baseline_accuracy: Accuracy
+    warm: Timing | None
+    """One set of inputs again and again; None for a kernel that was not accurate."""
+    cold: Timing | None
+    """Inputs in rotation, none of them in a cache; None likewise."""
+    baseline_warm: Timing
+    baseline_cold: Timing
+
+
+def measure_shape(subject: Subject, baseline: Subject, shape: Shape, bounds: Bounds) -> KernelSpeed:
+    """Judge both kernels on the first rows of a case, then time both on as many cases as caches ask for."""
+    copies = max(1, min(_COPIES, int(_COLD_BYTES // (shape.tokens * shape.heads * shape.active * 4 * RANK))))
+    cases = [
+        production_case(
+            shape.tokens,
+            shape.heads,
+            shape.segments,
+            RANK,
+            dtype="bfloat16",
+            device="cuda",
+            seed=seed,
+            active=shape.active,
+        )
+        for seed in range(copies)
+    ]
+    first = _first_rows(cases[0])
+    inputs_of_first = (first.segm_output, first.segm_max, first.segm_expsum, first.active)
+    exact = evaluate(*inputs_of_first, FORMATS[first.out_dtype], FORMATS["float32"])
+    judged = [_judged(kernel, cases[0], first, exact, bounds) for kernel in (subject, baseline)]
+    inputs = [_arguments(case) for case in cases]
+    sound = judged[0].failed == 0
+    return KernelSpeed(
+        shape=shape,
+        accuracy=judged[0],
+        baseline_accuracy=judged[1],
+        warm=time_calls(subject.merge, inputs[:1]) if sound else None,
+        cold=time_calls(subject.merge, inputs) if sound else None,
+        baseline_warm=time_calls(baseline.merge, inputs[:1]),
+        baseline_cold=time_calls(baseline.merge, inputs),
+    )
+
+
+def _arguments(case: MergeCase) -> tuple[object, ...]:
+    inputs = (case.segm_output, case.segm_max, case.segm_expsum, case.seq_lens)
+    return (*inputs, case.tile_size, FORMATS[case.out_dtype].torch_dtype)
+
+
+def _first_rows(case: MergeCase) -> MergeCase:
+    """Take the first tokens to the CPU, where the oracle works."""
+    tokens = max(1, min(case.T, _JUDGED_ROWS // case.H))
+    return MergeCase(
+        segm_output=case.segm_output[:tokens].cpu(),
+        segm_max=case.segm_max[:tokens].cpu(),
+        segm_expsum=case.segm_expsum[:tokens].cpu(),
+        seq_lens=case.seq_lens[:tokens].cpu(),
+        tile_size=case.tile_size,
+        out_dtype=case.out_dtype,
+        domain=case.domain,
+    )
+
+
+def _judged(kernel: Subject, case: MergeCase, first: MergeCase, exact: Exact, bounds: Bounds) -> Accuracy:
+    output, lse = (result[: first.T].cpu() for result in kernel.merge(*_arguments(case)))
+    written = [torch.zeros(x.shape, dtype=torch.bool) for x in (output, lse)]
+    returned = Returned(output=output, lse=lse, unwritten_output=written[0], unwritten_lse=written[1])
+    return _accuracy(judge(first, returned, exact, bounds))
+
+
+def _accuracy(judged: Judged) -> Accuracy:
+    output, lse = (float(values.error.abs().max()) for values in (judged.output, judged.lse))
+    failed = int(judged.output.failed.sum() + judged.lse.failed.sum())
+    return Accuracy(output_ulp=output, lse_ulp=lse, failed=failed)

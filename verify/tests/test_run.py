@@ -1,0 +1,263 @@
+"""A run without processes: cases through a trial in this one, and runs over a pool that only says it ran."""
+
+import itertools
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import torch
+
+from fuzz.draw import draw_recipe
+from fuzz.families import FAMILIES
+from fuzz.formats import FORMATS
+from fuzz.recipe import expand
+from verify import fuzz
+from verify.bounds import load_bounds
+from verify.campaign import run
+from verify.campaign.pool import WorkersLostError
+from verify.campaign.profiles import PROFILES
+from verify.campaign.trial import Outcome, flushes_subnormals, run_trial
+from verify.observed import Fault, FaultKind
+from verify.subjects.load import Subject
+from verify.tests.honest import Merge
+
+CRASH = Fault(kind=FaultKind.CRASH, detector="isolation", message="the process ended", lost_process=True)
+WRONG = Fault(kind=FaultKind.WRONG_LSE, detector="oracle", message="wrong", result="lse")
+
+
+def plan(**changes):
+    values = {
+        "kernel": "k.py:merge",
+        "profile_name": "ci",
+        "profile": PROFILES["ci"],
+        "budget_s": None,
+        "max_cases": 12,
+        "seed": 0,
+        "families": tuple(FAMILIES),
+        "dtypes": tuple(FORMATS),
+        "device": "cpu",
+        "workers": 2,
+        "timeout_s": 1.0,
+        "stop_at_first": False,
+        "out": Path("unused"),
+        "bounds": load_bounds(),
+        "argv": (),
+        "config": {},
+    }
+    return run.Plan(**{**values, **changes})
+
+
+def outcome(job, *faults):
+    return Outcome(case=job.name, family=job.family, dtype=job.dtype, outputs=1, faults=faults, tiers={})
+
+
+@pytest.fixture
+def campaign(monkeypatch):
+    """Return a function that runs a plan over `answers`, a generator from jobs to outcomes."""
+
+    def start(answers, impatient=False, **changes):
+        class Pool:
+            subject = {"name": "k", "import_path": "k", "source_sha256": ""}  # noqa: RUF012
+            variables = {"TRITON_INTERPRET": "1", "TRITON_X": "in the worker"}  # noqa: RUF012
+            run = staticmethod(answers)
+
+            def __init__(self, *_):
+                pass
+
+            def __enter__(self):
+                return self
+
+            def __exit__(self, *_):
+                pass
+
+        def store(groups, kernel, device, folder, progress, pool):
+            stored.append(pool)
+            if impatient:
+                os.kill(os.getpid(), signal.SIGINT)  # a second Ctrl-C
+            return []
+
+        stored = []
+        monkeypatch.setattr(run, "Pool", Pool)
+        monkeypatch.setattr(run, "write_findings", store)
+        report = run.run_campaign(plan(**changes), lambda *_: None)
+        return report, [pool is not None for pool in stored]
+
+    return start
+
+
+def test_cases_and_values_are_counted_apart(campaign):
+    def answers(jobs):
+        for rank, job in enumerate(jobs):
+            yield outcome(job, *([WRONG] if rank % 4 == 0 else []))
+
+    report, shrunk = campaign(answers)
+    assert shrunk == [True]
+    totals = report.totals
+    assert (totals["planned"], totals["cases"], totals["passed"], totals["failed"]) == (12, 12, 9, 3)
+    assert (totals["values"], totals["values_passed"], totals["values_failed"]) == (0, 0, 0)
+    assert (report.run["stopped_by"], report.run["exit_code"]) == ("", 1)
+    assert report.environment["variables"]["TRITON_X"] == "in the worker"
+    assert report.run["mode"] == "interpret"
+
+
+def test_lost_processes_end_the_hunt_and_what_was_found_is_reported(campaign):
+    report, shrunk = campaign(lambda jobs: (outcome(job, CRASH) for job in jobs), max_cases=1000)
+    assert report.totals["cases"] == report.totals["failed"] == run.MOST_LOST
+    assert (report.run["stopped_by"], report.run["exit_code"]) == ("lost processes", 1)
+    assert shrunk == [False]
+
+
+def test_a_pool_without_workers_ends_the_hunt_and_what_was_found_is_reported(campaign):
+    def answers(jobs):
+        yield outcome(next(jobs), CRASH)
+        raise WorkersLostError("no new worker")
+
+    report, shrunk = campaign(answers, impatient=True)
+    assert (report.totals["cases"], report.run["stopped_by"], report.run["exit_code"]) == (
+        1,
+        "lost processes",
+        1,
+    )
+    assert shrunk == [False]
+
+
+def test_what_came_back_before_an_interrupt_counts_though_an_earlier_case_did_not(campaign, monkeypatch):
+    def answers(jobs):
+        _hanging, *others = itertools.islice(jobs, 5)
+        yield from (outcome(job, WRONG) for job in reversed(others))
+        os.kill(os.getpid(), signal.SIGINT)
+
+    class Disturbed(run.Gathered):
+        def add(self, outcome, recipe):
+            os.kill(os.getpid(), signal.SIGINT)
+            super().add(outcome, recipe)
+
+    monkeypatch.setattr(run, "Gathered", Disturbed)
+    before = signal.getsignal(signal.SIGINT)
+    report, shrunk = campaign(answers, impatient=True)
+    assert report.totals["cases"] == report.totals["failed"] == 4
+    assert (report.run["status"], report.run["stopped_by"]) == ("interrupted", "interrupt")
+    assert report.run["exit_code"] == 130
+    assert shrunk == [False]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_the_first_fault_ends_the_run_though_an_earlier_case_is_not_back(campaign):
+    def answers(jobs):
+        slow, *others = itertools.islice(jobs, 3)
+        yield from (outcome(job, WRONG) for job in others)
+        yield from (outcome(job) for job in jobs)
+        yield outcome(slow)
+
+    report, _ = campaign(answers, stop_at_first=True, max_cases=10**9)
+    assert (report.totals["planned"], report.totals["cases"]) == (10**9, 3)
+    assert report.run["stopped_by"] == "first fault"
+
+
+def test_the_budget_ends_the_run_and_the_report_says_so(campaign):
+    report, _ = campaign(lambda jobs: (outcome(job) for job in jobs), budget_s=1e-9)
+    assert (report.run["stopped_by"], report.run["exit_code"]) == ("budget", 5)
+    assert (report.totals["planned"], report.totals["cases"]) == (12, 0)
+
+
+@pytest.mark.parametrize("families", [tuple(FAMILIES), ("ties", "producer")])
+@pytest.mark.parametrize("dtypes", [tuple(FORMATS), ("float16", "float8_e5m2", "float32")])
+@pytest.mark.parametrize("max_cases", [None, 17])
+def test_the_number_of_planned_cases_is_known_without_listing_them(families, dtypes, max_cases):
+    chosen = plan(families=families, dtypes=dtypes, max_cases=max_cases)
+    assert run.planned(chosen) == len(list(run.numbers(chosen)))
+
+
+def test_a_given_number_of_cases_is_not_cut_short_by_the_profile(monkeypatch, tmp_path):
+    plans = []
+
+    def capture(plan, progress):
+        plans.append(plan)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fuzz, "run_campaign", capture)
+    for options in ([], ["--max-cases", "7"], ["--max-cases", "7", "--budget", "5s"]):
+        assert fuzz.main(["--out", str(tmp_path), *options]) == 130
+    assert [plan.budget_s for plan in plans] == [PROFILES["quick"].budget_s, None, 5.0]
+
+
+def test_an_interrupt_while_the_report_is_written_does_not_lose_it(monkeypatch, tmp_path, campaign, capsys):
+    report, _ = campaign(lambda jobs: (outcome(job) for job in jobs))
+    monkeypatch.setattr(fuzz, "run_campaign", lambda plan, progress: report)
+    to_json = fuzz.to_json
+
+    def interrupted(report):
+        os.kill(os.getpid(), signal.SIGINT)
+        return to_json(report)
+
+    monkeypatch.setattr(fuzz, "to_json", interrupted)
+    fuzz.main(["--out", str(tmp_path)])
+    assert json.loads((tmp_path / "report.json").read_text())["run"]["stopped_by"] == ""
+
+
+def tried(merge, number, **options):
+    subject = Subject(name="", import_path="", source_sha256="", merge=merge)
+    found = run_trial(subject, expand(draw_recipe(3, number)), "", load_bounds(), **options)
+    return [fault.kind for fault in found.faults]
+
+
+def number_where(wanted):
+    return next(number for number in range(2000) if wanted(draw_recipe(3, number)))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda o, m, s, length: o.mul_(0.5),
+        lambda o, m, s, length: m.fill_(torch.nan),
+        lambda o, m, s, length: length.add_(1),
+        lambda o, m, s, length: length.resize_(0),
+        lambda o, m, s, length: o.resize_(0),
+        lambda o, m, s, length: s.t_() if s.ndim == 2 else s.transpose_(0, 1),
+    ],
+)
+def test_a_kernel_that_writes_to_its_inputs_is_judged_by_what_they_were(spoil):
+    honest = Merge()
+
+    def merge(o, m, s, length, *rest):
+        got = honest(o, m, s, length, *rest)
+        spoil(o, m, s, length)
+        return got
+
+    number = number_where(
+        lambda recipe: recipe.family == "producer" and min(recipe.tokens, recipe.heads, recipe.segments) > 1
+    )
+    assert tried(merge, number) == [FaultKind.TOUCHED_INPUT]
+
+
+def test_a_kernel_that_switches_to_flushing_is_judged_without_and_starts_every_call_afresh():
+    honest = Merge()
+    started = []
+
+    def merge(*args):
+        started.append(flushes_subnormals())
+        got = honest(*args)
+        torch.set_flush_denormal(True)
+        return got
+
+    number = number_where(lambda recipe: recipe.family == "subnormals")
+    assert tried(merge, number) == []
+    assert tried(merge, number) == []
+    assert started == [False, False]
+    tried(merge, number, flushing=True)
+    assert started == [False, False, True]
+    assert not flushes_subnormals()
+
+
+def test_the_end_of_the_call_is_announced_before_the_judging(monkeypatch):
+    told = []
+    honest = Merge()
+
+    def merge(*args):
+        told.append("called")
+        return honest(*args)
+
+    assert tried(merge, 0, returned=lambda: told.append("returned")) == []
+    assert told == ["called", "returned"]
