@@ -25,7 +25,7 @@ def to_json(report: Report) -> str:
     for part in fields(Report):
         value = getattr(report, part.name)
         if part.name == "strata":
-            value = [_stratum_out(stratum) for stratum in value]
+            value = [stratum_record(stratum) for stratum in value]
         elif part.name == "findings":
             value = [_record_out(finding) for finding in value]
         body[part.name] = value
@@ -79,7 +79,8 @@ def _record_out(record: Any) -> dict[str, Any]:
     return row
 
 
-def _stratum_out(stratum: Stratum) -> dict[str, Any]:
+def stratum_record(stratum: Stratum) -> dict[str, Any]:
+    """Return a stratum as a report's JSON holds it, the derived numbers too."""
     row = {**stratum.key._asdict(), **_record_out(stratum)}
     del row["key"]
     counts = row.pop("counts")

@@ -13,6 +13,8 @@ from fuzz.formats import FORMATS
 from verify.campaign.profiles import PROFILES
 from verify.config import Option, Settings, UsageError, read_settings
 from verify.parsers import coordinates, one_of, seconds, some_of, switch, whole
+from verify.speed.kernels import RANK, parse_shapes
+from verify.speed.kernels import SHAPES as PRODUCTION
 from verify.subjects.load import NAMED
 
 KERNEL = Option(
@@ -85,6 +87,24 @@ AT = Option(
     default=None,
     metavar="TOKEN,HEAD[,COLUMN]",
     help="explain this output too, or this lse, with the enclosure that proves it",
+)
+
+SHAPES = Option(
+    name="shapes",
+    parse=parse_shapes,
+    default=PRODUCTION,
+    metavar="T,H,S,ACTIVE;…",
+    help=f"what to merge, R = {RANK}; default: {len(PRODUCTION)} shapes of production",
+)
+ORACLE = Option(
+    name="oracle", parse=switch, default=False, help="measure the oracle instead, beside a plain mpmath loop"
+)
+ACCURACY = Option(
+    name="accuracy",
+    parse=whole(1),
+    default=None,
+    metavar="N",
+    help="judge N outputs of every dtype instead, on producer-domain data",
 )
 
 _NAMES = frozenset(value.name for value in list(globals().values()) if isinstance(value, Option))

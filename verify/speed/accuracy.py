@@ -17,7 +17,7 @@ from verify.subjects.call import call_subject
 from verify.subjects.load import Subject
 
 _HEADS, _RANK = 16, 512
-_SEGMENTS = (1, 2, 8, 16, 64, 128)  # in turn
+_SEGMENTS = (128, 64, 16, 8, 2, 1)  # in turn; the fewer segments, the more outputs fit into a call
 _CHUNK = {"cpu": 1 << 20, "cuda": 1 << 26}  # partial elements of one call
 
 

@@ -65,6 +65,22 @@ SHAPES = tuple(
 )
 
 
+def parse_shapes(text: str) -> tuple[Shape, ...]:
+    """Parse shapes as `T,H,S,active`, several with a semicolon between."""
+    found = []
+    for part in text.split(";"):
+        try:
+            t, h, s, active = (int(number) for number in part.split(","))
+        except ValueError:
+            raise ValueError(
+                f"{part!r} is not a shape: wanted T,H,S,active, several with ; between"
+            ) from None
+        if min(t, h, s) < 1 or not 0 <= active <= s:
+            raise ValueError(f"{part!r} is not a shape: T, H and S are at least 1, active from 0 to S")
+        found.append(Shape(tokens=t, heads=h, segments=s, active=active))
+    return tuple(found)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Accuracy:
     """The largest errors of a kernel on the first rows of the data, in ulp."""

@@ -6,7 +6,8 @@ import platform
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 
 import mpmath
 import torch
@@ -27,7 +28,7 @@ class OracleSpeed:
     """One kind of data through the oracle."""
 
     data: str
-    """typical, structured or escalating."""
+    """typical, structured (0.3 % escalate), ties or escalating."""
     dtype: str
     """Output format."""
     device: str
@@ -54,14 +55,13 @@ class OracleSpeed:
         return self.outputs_per_s / self.loop_outputs_per_s
 
 
-def measure_oracle(device: str, rows: int, repeats: int = 3) -> list[OracleSpeed]:
-    """Measure typical, structured and fully escalating data; `rows` rows of 512 outputs of the first two."""
-    return [_measure(name, build(rows), device, repeats) for name, build in _DATA.items()]
+def measure_oracle(device: str, rows: int, repeats: int = 5) -> list[OracleSpeed]:
+    """Measure every kind of data; `rows` rows of 512 outputs of the first two."""
+    return [_measure(name, build(rows, device), device, repeats) for name, build in _DATA.items()]
 
 
 def _measure(name: str, case: MergeCase, device: str, repeats: int) -> OracleSpeed:
     loop = _loop_speed(case)
-    case = case.to(device)
     arguments = (case.segm_output, case.segm_max, case.segm_expsum, case.active)
     formats = FORMATS[case.out_dtype], FORMATS["float32"]
     exact = evaluate(*arguments, *formats)  # warms up what is made on first use
@@ -109,29 +109,28 @@ def _loop_speed(case: MergeCase) -> float:
     return rows * columns / (time.perf_counter() - start)
 
 
-def _typical(rows: int) -> MergeCase:
-    return production_case(rows, 1, _SEGMENTS, _RANK, dtype="float32", device="cpu")
+def _typical(rows: int, device: str) -> MergeCase:
+    return production_case(rows, 1, _SEGMENTS, _RANK, dtype="float32", device=device)
 
 
-def _structured(rows: int) -> MergeCase:
-    """Typical data of which three outputs in a thousand cancel but for a remainder far below."""
-    case = _typical(rows)
+def _cancelling(share: float, rows: int, device: str) -> MergeCase:
+    """Typical data, of which a share cancels but for a remainder far below: only the exact tier finds it."""
+    case = _typical(rows, device)
     o, m = case.segm_output, case.segm_max
     m[..., 1] = m[..., 0]
-    chosen = torch.rand(rows, 1, _RANK, generator=torch.Generator().manual_seed(1)) < 0.003
-    pair = o[:, :, 0]
-    rest = torch.where(chosen[:, :, None], 2.0**-60 * o[:, :, 2:], o[:, :, 2:])
-    cancelling = torch.where(chosen, -pair, o[:, :, 1])
-    o = torch.cat((pair[:, :, None], cancelling[:, :, None], rest), dim=2)
-    return replace(case, segm_output=o)
+    random = torch.Generator(device).manual_seed(1)
+    chosen = torch.rand(rows, 1, _RANK, generator=random, device=device) < share
+    o[:, :, 1] = torch.where(chosen, -o[:, :, 0], o[:, :, 1])
+    o[:, :, 2:] *= torch.where(chosen[:, :, None], 2.0**-100, 1.0)
+    return case
 
 
-def _escalating(rows: int) -> MergeCase:
+def _ties(rows: int, device: str) -> MergeCase:
     """Every output an exact tie between bfloat16 neighbours, with weights that no float holds."""
     recipe = Recipe(
         family="ties",
         dtype="bfloat16",
-        tokens=max(1, rows // 64),
+        tokens=rows,
         heads=1,
         segments=_SEGMENTS,
         rank=_RANK,
@@ -139,11 +138,13 @@ def _escalating(rows: int) -> MergeCase:
         seed=0,
         params={"kind": "constant", "lengths": "full"},
     )
-    return expand(recipe)
+    return expand(recipe, device)
 
 
-_DATA: dict[str, Callable[[int], MergeCase]] = {
+_DATA: dict[str, Callable[[int, str], MergeCase]] = {
     "typical": _typical,
-    "structured": _structured,
-    "escalating": _escalating,
+    "structured": partial(_cancelling, 0.003),
+    "ties": lambda rows, device: _ties(max(1, rows // 64), device),
+    "escalating": lambda rows, device: _cancelling(1.0, max(1, rows // 128), device),
 }
+"""Ever harder data, the last two in smaller amounts."""

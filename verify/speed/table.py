@@ -1,4 +1,4 @@
-"""The speeds of a kernel as a table for people and as plain data."""
+"""What was measured, as tables for people and as plain data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from reports.strata import Stratum
 from verify.speed.kernels import KernelSpeed
+from verify.speed.oracle import OracleSpeed
 from verify.speed.timing import Timing
 
 HEADER = (
@@ -26,9 +28,46 @@ HEADER = (
 
 def to_table(found: Sequence[KernelSpeed], bandwidth: float) -> str:
     """Write Markdown: one row a shape; bandwidth in bytes a second; ratios are baseline over kernel."""
-    lines = ["| " + " | ".join(HEADER) + " |", "|" + " --- |" * len(HEADER)]
-    lines += ["| " + " | ".join(_row(speed, bandwidth)) + " |" for speed in found]
-    return "\n".join(lines)
+    return _markdown(HEADER, [_row(speed, bandwidth) for speed in found])
+
+
+def oracle_table(found: Sequence[OracleSpeed]) -> str:
+    """Write Markdown: one row for each kind of data."""
+    header = ("data", "dtype", "device", "outputs", "outputs/s", "mpmath loop/s", "ratio", "tiers", "bits")
+    rows = []
+    for speed in found:
+        tiers = ", ".join(f"{name} {count}" for name, count in speed.tiers.items() if count)
+        rates = (f"{speed.outputs_per_s:.3g}", f"{speed.loop_outputs_per_s:.3g}", f"{speed.ratio:.0f}")
+        row = (speed.data, speed.dtype, speed.device, str(speed.outputs), *rates, tiers, str(speed.bits))
+        rows.append(row)
+    return _markdown(header, rows)
+
+
+def accuracy_table(found: Sequence[Stratum]) -> str:
+    """Write Markdown: one row for each dtype and result."""
+    header = (
+        "dtype",
+        "result",
+        "values",
+        "failed",
+        "max ulp",
+        "judged ulp",
+        "margin",
+        "misrounded",
+        "bias, ulp",
+    )
+    rows = []
+    for stratum in found:
+        sizes = (f"{value:.6f}" for value in (stratum.max_ulp, stratum.judged_ulp, stratum.margin))
+        shares = (f"{stratum.misrounded_fraction:.2e}", f"{stratum.mean_signed_ulp:.1e}")
+        counts = (str(stratum.outputs), str(stratum.failed))
+        rows.append((stratum.key.dtype, stratum.key.result, *counts, *sizes, *shares))
+    return _markdown(header, rows)
+
+
+def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
 def to_data(speed: KernelSpeed, bandwidth: float) -> dict[str, Any]:

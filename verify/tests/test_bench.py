@@ -17,6 +17,7 @@ from verify.speed.kernels import Accuracy, KernelSpeed, Shape
 from verify.speed.table import HEADER, to_data, to_table
 from verify.speed.timing import Timing
 from verify.subjects.load import load_subject
+from verify.tests.faulty import reference_merge
 
 SHAPE = Shape(tokens=2, heads=3, segments=4, active=3)
 TIMING = Timing(median=2.0, p20=1.5, p80=4.0)
@@ -37,8 +38,8 @@ def speed(**changes) -> KernelSpeed:
 
 
 def test_shapes_are_parsed():
-    assert bench.shapes("2,3,4,3") == (SHAPE,)
-    assert [str(shape) for shape in bench.shapes("1,1,1,0;1000,96,8,5")] == ["1,1,1,0", "1000,96,8,5"]
+    assert kernels.parse_shapes("2,3,4,3") == (SHAPE,)
+    assert [str(shape) for shape in kernels.parse_shapes("1,1,1,0;1000,96,8,5")] == ["1,1,1,0", "1000,96,8,5"]
 
 
 @pytest.mark.parametrize("text", ["", "1,2,3", "1,2,3,x", "0,1,1,1", "1,1,2,3", "1,1,1,-1"])
@@ -117,3 +118,27 @@ def test_the_baseline_merges_ordinary_rows(dtype):
     )
     torch.testing.assert_close(got, output)
     torch.testing.assert_close(got_lse, lse)
+
+
+def test_the_oracle_is_measured_anywhere(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(bench, "ORACLE_ROWS", {"cpu": 128, "cuda": 128})
+    assert bench.main(["--oracle", "--out", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("PASS oracle typical ")
+    data = json.loads((tmp_path / "bench-oracle.json").read_text())
+    assert [row["data"] for row in data["data"]] == ["typical", "structured", "ties", "escalating"]
+    assert (tmp_path / "bench-oracle.md").read_text().startswith("# Speed of the oracle")
+
+
+@pytest.mark.parametrize(("kernel", "code"), [("reference_merge", 0), ("slightly_off", 1)])
+def test_accuracy_is_judged_for_every_dtype(kernel, code, tmp_path, capsys):
+    argv = ["--accuracy", "1000", "--kernel", f"verify.tests.test_bench:{kernel}", "--out", str(tmp_path)]
+    assert bench.main(argv) == code
+    assert capsys.readouterr().out.splitlines()[-1].startswith("PASS" if code == 0 else "FAIL")
+    rows = json.loads((tmp_path / "bench-accuracy.json").read_text())["strata"]
+    assert {row["dtype"] for row in rows} == set(FORMATS)
+    assert all(row["outputs"] >= 1000 for row in rows if row["result"] == "output")
+
+
+def slightly_off(*args):
+    output, lse = reference_merge(*args)
+    return output, lse * (1 + 2**-22)
