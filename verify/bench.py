@@ -49,10 +49,13 @@ def _main(argv: Sequence[str] | None) -> int:
 
 
 def _oracle(settings: Settings, device: str) -> int:
-    found = measure_oracle(device, ORACLE_ROWS[device])
+    found = []
+    for speed in measure_oracle(device, ORACLE_ROWS[device]):
+        found.append(speed)
+        _tell(settings, f"{speed.data}: {speed.outputs_per_s:.3g} outputs/s")
     table = oracle_table(found)
     title = "Speed of the oracle"
-    about = "Whole merges, S = 16, R = 512, median of 5, beside a plain mpmath loop over the same data."
+    about = "Whole merges, S = 16, R = 512, median of 3, beside a plain mpmath loop over the same data."
     _write(
         settings, device, "bench-oracle", title, about, table, {"data": [asdict(speed) for speed in found]}
     )

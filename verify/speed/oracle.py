@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,6 +19,7 @@ from verify.oracle.evaluate import evaluate
 from verify.speed.data import production_case
 
 _SEGMENTS, _RANK = 16, 512
+_HARD_ROWS = 128  # of data that takes the slow tiers
 _LOOP_OUTPUTS = 4096  # of the plain loop: enough for a rate to within a few percent
 _LOOP_BITS = 200
 
@@ -55,9 +56,10 @@ class OracleSpeed:
         return self.outputs_per_s / self.loop_outputs_per_s
 
 
-def measure_oracle(device: str, rows: int, repeats: int = 5) -> list[OracleSpeed]:
-    """Measure every kind of data; `rows` rows of 512 outputs of the first two."""
-    return [_measure(name, build(rows, device), device, repeats) for name, build in _DATA.items()]
+def measure_oracle(device: str, rows: int, repeats: int = 3) -> Iterator[OracleSpeed]:
+    """Measure one kind of data after the other; `rows` rows of 512 outputs of the first two."""
+    for name, build in _DATA.items():
+        yield _measure(name, build(rows, device), device, repeats)
 
 
 def _measure(name: str, case: MergeCase, device: str, repeats: int) -> OracleSpeed:
@@ -144,7 +146,7 @@ def _ties(rows: int, device: str) -> MergeCase:
 _DATA: dict[str, Callable[[int, str], MergeCase]] = {
     "typical": _typical,
     "structured": partial(_cancelling, 0.003),
-    "ties": lambda rows, device: _ties(max(1, rows // 64), device),
-    "escalating": lambda rows, device: _cancelling(1.0, max(1, rows // 128), device),
+    "ties": lambda rows, device: _ties(min(rows, _HARD_ROWS), device),
+    "escalating": lambda rows, device: _cancelling(1.0, min(rows, _HARD_ROWS), device),
 }
 """Ever harder data, the last two in smaller amounts."""

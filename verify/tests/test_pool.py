@@ -191,5 +191,6 @@ def test_idle_workers_end_by_themselves_when_the_pool_closes_and_a_busy_one_is_k
     with pool(kernel("def merge(*_):\n    time.sleep(3600)\n"), workers=2) as running:
         busy, idle = running._workers
         busy.submit(next(jobs([0])))
+        assert busy.receive() is Stage.CALLING
         assert idle.stage is Stage.IDLE
     assert (busy._process.exitcode, idle._process.exitcode) == (-9, 0)
