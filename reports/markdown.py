@@ -67,12 +67,14 @@ def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def _setting(report: Report) -> str:
-    environment, run = report.environment, report.run
+    environment, run, totals = report.environment, report.run, report.totals
+    cases = f"{totals['cases']} of {totals['planned']} planned cases"
+    stopped = f", stopped by {run['stopped_by']}" if run["stopped_by"] else ""
     rows = [
         ("kernel", f"{report.subject['import_path']} (source sha256 {report.subject['source_sha256'][:12]})"),
         ("mode", f"{run['mode']} on {environment['device']}"),
         ("versions", ", ".join(f"{name} {version}" for name, version in environment["versions"].items())),
-        ("profile", f"{run['profile']}, seed {run['seed']}, {report.totals['elapsed_s']:.1f} s"),
+        ("profile", f"{run['profile']}, seed {run['seed']}: {cases} in {totals['elapsed_s']:.1f} s{stopped}"),
         (
             "oracle",
             f"certified {report.oracle['certified_fraction']:.0%}, at most {report.oracle['bits']} bits",
@@ -119,9 +121,9 @@ def _by_dtype(strata: tuple[Stratum, ...]) -> str:
     for (name, domain), group in sorted(merged.items()):
         numbers = sum(stratum.numbers for stratum in group)
         wrong = sum(stratum.misrounded for stratum in group) / numbers if numbers else 0.0
-        row = (f"{_worst(group, 'max_ulp'):.4f}", f"{_worst(group, 'judged_ulp'):.4f}")
+        row = (_short(_worst(group, "max_ulp"), 4), _short(_worst(group, "judged_ulp"), 4))
         outputs = _count(sum(stratum.outputs for stratum in group))
-        rows.append((name, domain, outputs, *row, f"{_worst(group, 'margin'):.4f}", f"{wrong:.2e}"))
+        rows.append((name, domain, outputs, *row, _short(_worst(group, "margin"), 4), f"{wrong:.2e}"))
     return _table(("result", "domain", "values", "max ulp", "judged ulp", "margin", "misrounded"), rows)
 
 

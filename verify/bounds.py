@@ -28,7 +28,7 @@ class Bounds:
     """The numbers of one bounds file."""
 
     file: str
-    """Name of the file."""
+    """Folder and name of the file."""
     sha256: str
     """Of its bytes."""
     ulp: float
@@ -57,7 +57,7 @@ def load_bounds(file: Path = DEFAULT_BOUNDS) -> Bounds:
     """Read a bounds file; raise OSError or ValueError where there is none that can be read."""
     content = file.read_bytes()
     numbers = tomllib.loads(content.decode())["default"]
-    return Bounds(file=file.name, sha256=hashlib.sha256(content).hexdigest(), **numbers)
+    return Bounds(file="/".join(file.parts[-2:]), sha256=hashlib.sha256(content).hexdigest(), **numbers)
 
 
 def second_terms(case: MergeCase, bounds: Bounds) -> SecondTerms:

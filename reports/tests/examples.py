@@ -54,13 +54,21 @@ def finding(**changes) -> Finding:
 def report(**changes) -> Report:
     values = {
         "tool": {"name": "mla-merge-verify", "version": "0.1.0", "revision": "abcdef" * 6, "dirty": False},
-        "run": {"profile": "quick", "seed": 0, "mode": "interpret", "status": "judged", "exit_code": 0},
+        "run": {
+            "profile": "quick",
+            "seed": 0,
+            "mode": "interpret",
+            "status": "judged",
+            "stopped_by": "",
+            "exit_code": 0,
+        },
         "environment": {"device": "cpu", "versions": {"torch": "2.13.0"}},
         "subject": {"name": "mla_merge", "import_path": "mla_merge:merge", "source_sha256": "12" * 32},
         "oracle": {"certified_fraction": 1.0, "tiers": {"exact": 11}, "bits": 384},
         "bounds": {"path": "bounds.toml", "used": {"ulp": 0.501}},
         "totals": {
             "cases": 1,
+            "planned": 1,
             "failed": 0,
             "outputs": 11,
             "known": 0,

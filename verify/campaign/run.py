@@ -221,4 +221,5 @@ def _report(
         strata=tuple(sorted(gathered.strata.values(), key=lambda stratum: (-stratum.margin, stratum.key))),
         findings=tuple(findings),
         coverage={"cases": dict(sorted(gathered.coverage.items()))},
+        artifacts=tuple({"path": f.repro["file"], "sha256": f.repro["sha256"]} for f in findings),
     )

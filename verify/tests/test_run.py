@@ -13,9 +13,11 @@ from fuzz.draw import draw_recipe
 from fuzz.families import FAMILIES
 from fuzz.formats import FORMATS
 from fuzz.recipe import expand
+from reports import serialize
 from verify import fuzz
 from verify.bounds import load_bounds
 from verify.campaign import run
+from verify.campaign.gather import Gathered
 from verify.campaign.pool import WorkersLostError
 from verify.campaign.profiles import PROFILES
 from verify.campaign.trial import Outcome, flushes_subnormals, run_trial
@@ -78,7 +80,7 @@ def campaign(monkeypatch):
                 os.kill(os.getpid(), signal.SIGINT)  # a second Ctrl-C
             return []
 
-        stored = []
+        stored: list[object] = []
         monkeypatch.setattr(run, "Pool", Pool)
         monkeypatch.setattr(run, "write_findings", store)
         report = run.run_campaign(plan(**changes), lambda *_: None)
@@ -129,7 +131,7 @@ def test_what_came_back_before_an_interrupt_counts_though_an_earlier_case_did_no
         yield from (outcome(job, WRONG) for job in reversed(others))
         os.kill(os.getpid(), signal.SIGINT)
 
-    class Disturbed(run.Gathered):
+    class Disturbed(Gathered):
         def add(self, outcome, recipe):
             os.kill(os.getpid(), signal.SIGINT)
             super().add(outcome, recipe)
@@ -186,7 +188,7 @@ def test_a_given_number_of_cases_is_not_cut_short_by_the_profile(monkeypatch, tm
 def test_an_interrupt_while_the_report_is_written_does_not_lose_it(monkeypatch, tmp_path, campaign, capsys):
     report, _ = campaign(lambda jobs: (outcome(job) for job in jobs))
     monkeypatch.setattr(fuzz, "run_campaign", lambda plan, progress: report)
-    to_json = fuzz.to_json
+    to_json = serialize.to_json
 
     def interrupted(report):
         os.kill(os.getpid(), signal.SIGINT)
