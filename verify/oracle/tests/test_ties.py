@@ -2,10 +2,11 @@
 
 import math
 from fractions import Fraction
+from random import Random
 
 import pytest
 
-from verify.oracle.dyadic import enclose, sign, to_units
+from verify.oracle.dyadic import enclose, power, sign, to_units
 from verify.oracle.tests.seven import BFLOAT16, FORMATS
 from verify.oracle.tests.test_situations import merge, numbers
 
@@ -174,3 +175,13 @@ def test_enclosures_hold_the_value():
     unit = Fraction(2) ** enclosure.exponent
     assert enclosure.lo * unit <= exact <= enclosure.hi * unit
     assert (enclosure.hi - enclosure.lo) * unit <= exact / 2**50
+
+
+def test_powers_of_the_table_are_those_of_a_finer_evaluation():
+    random = Random(3)
+    fractions = [0, 1, 31, 32, (1 << 149) - 1, *(1 << bit for bit in range(149))]
+    fractions += [random.getrandbits(24) << random.randint(0, 125) for _ in range(300)]
+    for fraction in fractions:
+        fine = power(fraction, 1024)  # beyond the table: mpmath's own
+        for bits in (64, 192, 512):
+            assert abs((power(fraction, bits) << (1024 - bits)) - fine) * 100 <= 101 << (1024 - bits)
