@@ -56,11 +56,12 @@ def _count(number: int) -> str:
 
 
 def _cell(text: str) -> str:
-    # A kernel or a message may hold anything; in a table it must stay one cell of plain text.
+    # A kernel or a message may hold anything.
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
 
 
-def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Write a Markdown table; whatever a cell holds, it stays one cell of plain text."""
     lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
     lines += ["| " + " | ".join(_cell(cell) for cell in row) + " |" for row in rows]
     return "\n".join(lines)
@@ -84,7 +85,7 @@ def _setting(report: Report) -> str:
             f"{report.tool['revision'][:12]}{' with local changes' if report.tool['dirty'] else ''}",
         ),
     ]
-    return _table(("", "measured on"), rows)
+    return table(("", "measured on"), rows)
 
 
 def _finding(finding: Finding) -> str:
@@ -124,7 +125,7 @@ def _by_dtype(strata: tuple[Stratum, ...]) -> str:
         row = (_short(_worst(group, "max_ulp"), 4), _short(_worst(group, "judged_ulp"), 4))
         outputs = _count(sum(stratum.outputs for stratum in group))
         rows.append((name, domain, outputs, *row, _short(_worst(group, "margin"), 4), f"{wrong:.2e}"))
-    return _table(("result", "domain", "values", "max ulp", "judged ulp", "margin", "misrounded"), rows)
+    return table(("result", "domain", "values", "max ulp", "judged ulp", "margin", "misrounded"), rows)
 
 
 def _strata(strata: Sequence[Stratum]) -> str:
@@ -147,4 +148,4 @@ def _strata(strata: Sequence[Stratum]) -> str:
         counts = (str(stratum.outputs), str(stratum.failed))
         tail = (f"{stratum.quantile(0.999):.4g}", stratum.witness)
         rows.append((key.family, key.dtype, key.result, *counts, *measured, *tail))
-    return _table(header, rows)
+    return table(header, rows)

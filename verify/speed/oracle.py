@@ -29,7 +29,7 @@ class OracleSpeed:
     """One kind of data through the oracle."""
 
     data: str
-    """typical, structured (0.3 % escalate), ties or escalating."""
+    """Key of the data: typical, structured (0.3 % escalate to the end), cancelling, ties, escalating."""
     dtype: str
     """Output format."""
     device: str
@@ -115,15 +115,15 @@ def _typical(rows: int, device: str) -> MergeCase:
     return production_case(rows, 1, _SEGMENTS, _RANK, dtype="float32", device=device)
 
 
-def _cancelling(share: float, rows: int, device: str) -> MergeCase:
-    """Typical data, of which a share cancels but for a remainder far below: only the exact tier finds it."""
+def _cancelling(share: float, remainder: float, rows: int, device: str) -> MergeCase:
+    """Typical data, of which a share cancels but for a remainder of this size."""
     case = _typical(rows, device)
     o, m = case.segm_output, case.segm_max
     m[..., 1] = m[..., 0]
     random = torch.Generator(device).manual_seed(1)
     chosen = torch.rand(rows, 1, _RANK, generator=random, device=device) < share
     o[:, :, 1] = torch.where(chosen, -o[:, :, 0], o[:, :, 1])
-    o[:, :, 2:] *= torch.where(chosen[:, :, None], 2.0**-100, 1.0)
+    o[:, :, 2:] *= torch.where(chosen[:, :, None], remainder, 1.0)
     return case
 
 
@@ -145,8 +145,9 @@ def _ties(rows: int, device: str) -> MergeCase:
 
 _DATA: dict[str, Callable[[int, str], MergeCase]] = {
     "typical": _typical,
-    "structured": partial(_cancelling, 0.003),
+    "structured": partial(_cancelling, 0.003, 2.0**-100),
+    "cancelling": lambda rows, device: _cancelling(1.0, 2.0**-40, min(rows, _HARD_ROWS), device),
     "ties": lambda rows, device: _ties(min(rows, _HARD_ROWS), device),
-    "escalating": lambda rows, device: _cancelling(1.0, min(rows, _HARD_ROWS), device),
+    "escalating": lambda rows, device: _cancelling(1.0, 2.0**-100, min(rows, _HARD_ROWS), device),
 }
-"""Ever harder data, the last two in smaller amounts."""
+"""Typical and structured data, then what only the second, the third and the last tier decide."""

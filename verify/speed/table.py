@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from reports.markdown import table
 from reports.strata import Stratum
 from verify.speed.kernels import KernelSpeed
 from verify.speed.oracle import OracleSpeed
@@ -28,7 +29,7 @@ HEADER = (
 
 def to_table(found: Sequence[KernelSpeed], bandwidth: float) -> str:
     """Write Markdown: one row a shape; bandwidth in bytes a second; ratios are baseline over kernel."""
-    return _markdown(HEADER, [_row(speed, bandwidth) for speed in found])
+    return table(HEADER, [_row(speed, bandwidth) for speed in found])
 
 
 def oracle_table(found: Sequence[OracleSpeed]) -> str:
@@ -40,7 +41,7 @@ def oracle_table(found: Sequence[OracleSpeed]) -> str:
         rates = (f"{speed.outputs_per_s:.3g}", f"{speed.loop_outputs_per_s:.3g}", f"{speed.ratio:.0f}")
         row = (speed.data, speed.dtype, speed.device, str(speed.outputs), *rates, tiers, str(speed.bits))
         rows.append(row)
-    return _markdown(header, rows)
+    return table(header, rows)
 
 
 def accuracy_table(found: Sequence[Stratum]) -> str:
@@ -62,12 +63,7 @@ def accuracy_table(found: Sequence[Stratum]) -> str:
         shares = (f"{stratum.misrounded_fraction:.2e}", f"{stratum.mean_signed_ulp:.1e}")
         counts = (str(stratum.outputs), str(stratum.failed))
         rows.append((stratum.key.dtype, stratum.key.result, *counts, *sizes, *shares))
-    return _markdown(header, rows)
-
-
-def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+    return table(header, rows)
 
 
 def to_data(speed: KernelSpeed, bandwidth: float) -> dict[str, Any]:

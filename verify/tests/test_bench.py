@@ -125,7 +125,13 @@ def test_the_oracle_is_measured_anywhere(tmp_path, monkeypatch, capsys):
     assert bench.main(["--oracle", "--out", str(tmp_path)]) == 0
     assert capsys.readouterr().out.splitlines()[-1].startswith("PASS oracle typical ")
     data = json.loads((tmp_path / "bench-oracle.json").read_text())
-    assert [row["data"] for row in data["data"]] == ["typical", "structured", "ties", "escalating"]
+    assert [row["data"] for row in data["data"]] == [
+        "typical",
+        "structured",
+        "cancelling",
+        "ties",
+        "escalating",
+    ]
     assert (tmp_path / "bench-oracle.md").read_text().startswith("# Speed of the oracle")
 
 
