@@ -16,7 +16,19 @@ from verify.bounds import load_bounds
 from verify.campaign.environment import describe_environment, describe_tool, relevant_variables
 from verify.config import Settings
 from verify.exits import CLEAN, FOUND, NOTHING_JUDGED, guarded, say
-from verify.options import ACCURACY, DEVICE, KERNEL, ORACLE, OUT, QUIET, SHAPES, device_of, settings_of
+from verify.options import (
+    ACCURACY,
+    DEVICE,
+    KERNEL,
+    ORACLE,
+    OUT,
+    QUIET,
+    SHAPES,
+    WORKERS,
+    device_of,
+    settings_of,
+    workers_of,
+)
 from verify.speed.accuracy import measure_accuracy
 from verify.speed.kernels import RANK, KernelSpeed, measure_shape
 from verify.speed.oracle import measure_oracle
@@ -26,9 +38,9 @@ from verify.subjects.load import load_subject
 
 SCHEMA = "mla-merge-bench/1"
 BASELINE = "baseline_fp32"
-ORACLE_ROWS = {"cpu": 1 << 14, "cuda": 1 << 17}  # of 512 outputs: 10^8 partial elements on a CPU
+ORACLE_ROWS = {"cpu": 1 << 13, "cuda": 1 << 17}  # of 512 outputs, in each process
 
-OPTIONS = (KERNEL, SHAPES, ORACLE, ACCURACY, DEVICE, OUT, QUIET)
+OPTIONS = (KERNEL, SHAPES, ORACLE, ACCURACY, DEVICE, WORKERS, OUT, QUIET)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -50,7 +62,7 @@ def _main(argv: Sequence[str] | None) -> int:
 
 def _oracle(settings: Settings, device: str) -> int:
     found = []
-    for speed in measure_oracle(device, ORACLE_ROWS[device]):
+    for speed in measure_oracle(device, ORACLE_ROWS[device], workers_of(settings, device)):
         found.append(speed)
         _tell(settings, f"{speed.data}: {speed.outputs_per_s:.3g} outputs/s")
     table = oracle_table(found)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import platform
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from threading import Barrier
 
 import mpmath
 import torch
@@ -22,6 +25,8 @@ _SEGMENTS, _RANK = 16, 512
 _HARD_ROWS = 128  # of data that takes the slow tiers
 _LOOP_OUTPUTS = 4096  # of the plain loop: enough for a rate to within a few percent
 _LOOP_BITS = 200
+_LOOP_ROWS = 64
+_PATIENCE_S = 600.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,10 +39,12 @@ class OracleSpeed:
     """Output format."""
     device: str
     """Where the vectorised tiers ran."""
+    processes: int
+    """Processes that judged at the same time."""
     outputs: int
-    """Output values judged in one pass."""
+    """Output values judged in one pass of all of them."""
     seconds: float
-    """Median time of a pass."""
+    """Median time of a pass, of the slowest process."""
     loop_outputs_per_s: float
     """Outputs a second of the plain mpmath loop on the same data."""
     tiers: dict[str, int]
@@ -56,33 +63,58 @@ class OracleSpeed:
         return self.outputs_per_s / self.loop_outputs_per_s
 
 
-def measure_oracle(device: str, rows: int, repeats: int = 3) -> Iterator[OracleSpeed]:
-    """Measure one kind of data after the other; `rows` rows of 512 outputs of the first two."""
-    for name, build in _DATA.items():
-        yield _measure(name, build(rows, device), device, repeats)
+def measure_oracle(device: str, rows: int, processes: int, repeats: int = 3) -> Iterator[OracleSpeed]:
+    """Measure one kind of data after the other, as a campaign uses the oracle: one process per core at once.
+
+    Each process evaluates `rows` rows of 512 outputs of the first two kinds, and less of the others.
+    """
+    context = multiprocessing.get_context("spawn")
+    with context.Manager() as manager, ProcessPoolExecutor(processes, mp_context=context) as pool:
+        start = manager.Barrier(processes)
+        for name, build in _DATA.items():
+            work = [pool.submit(_timed, name, rows, device, repeats, start) for _ in range(processes)]
+            passes = [found.result() for found in work]
+            slowest = [max(seconds) for seconds in zip(*(found.seconds for found in passes), strict=True)]
+            yield OracleSpeed(
+                data=name,
+                dtype=passes[0].dtype,
+                device=torch.cuda.get_device_name() if device == "cuda" else platform.machine(),
+                processes=processes,
+                outputs=sum(found.outputs for found in passes),
+                seconds=statistics.median(slowest),
+                loop_outputs_per_s=_loop_speed(build(_LOOP_ROWS, "cpu")),
+                tiers={tier: sum(found.tiers[tier] for found in passes) for tier in passes[0].tiers},
+                bits=max(found.bits for found in passes),
+            )
 
 
-def _measure(name: str, case: MergeCase, device: str, repeats: int) -> OracleSpeed:
-    loop = _loop_speed(case)
+@dataclass(frozen=True, kw_only=True)
+class _Passes:
+    """What one process did."""
+
+    dtype: str
+    outputs: int
+    seconds: list[float]
+    tiers: dict[str, int]
+    bits: int
+
+
+def _timed(name: str, rows: int, device: str, repeats: int, start: Barrier) -> _Passes:
+    case = _DATA[name](rows, device)
     arguments = (case.segm_output, case.segm_max, case.segm_expsum, case.active)
     formats = FORMATS[case.out_dtype], FORMATS["float32"]
-    exact = evaluate(*arguments, *formats)  # warms up what is made on first use
+    helpers = 1 if device == "cpu" else None  # on a CPU the cores are taken by these processes already
+    exact = evaluate(*arguments, *formats, processes=helpers)  # warms up what is made on first use
     seconds = []
     for _ in range(repeats):
-        start = time.perf_counter()
-        exact = evaluate(*arguments, *formats)
+        start.wait(_PATIENCE_S)  # so that no process has the machine to itself
+        begun = time.perf_counter()
+        exact = evaluate(*arguments, *formats, processes=helpers)
         if device == "cuda":
             torch.cuda.synchronize()
-        seconds.append(time.perf_counter() - start)
-    return OracleSpeed(
-        data=name,
-        dtype=case.out_dtype,
-        device=torch.cuda.get_device_name() if device == "cuda" else platform.machine(),
-        outputs=case.outputs,
-        seconds=statistics.median(seconds),
-        loop_outputs_per_s=loop,
-        tiers=exact.tiers,
-        bits=exact.bits,
+        seconds.append(time.perf_counter() - begun)
+    return _Passes(
+        dtype=case.out_dtype, outputs=case.outputs, seconds=seconds, tiers=exact.tiers, bits=exact.bits
     )
 
 

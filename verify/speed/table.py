@@ -34,12 +34,32 @@ def to_table(found: Sequence[KernelSpeed], bandwidth: float) -> str:
 
 def oracle_table(found: Sequence[OracleSpeed]) -> str:
     """Write Markdown: one row for each kind of data."""
-    header = ("data", "dtype", "device", "outputs", "outputs/s", "mpmath loop/s", "ratio", "tiers", "bits")
+    header = (
+        "data",
+        "dtype",
+        "device",
+        "processes",
+        "outputs",
+        "outputs/s",
+        "mpmath loop/s",
+        "ratio",
+        "tiers",
+        "bits",
+    )
     rows = []
     for speed in found:
         tiers = ", ".join(f"{name} {count}" for name, count in speed.tiers.items() if count)
         rates = (f"{speed.outputs_per_s:.3g}", f"{speed.loop_outputs_per_s:.3g}", f"{speed.ratio:.0f}")
-        row = (speed.data, speed.dtype, speed.device, str(speed.outputs), *rates, tiers, str(speed.bits))
+        row = (
+            speed.data,
+            speed.dtype,
+            speed.device,
+            str(speed.processes),
+            str(speed.outputs),
+            *rates,
+            tiers,
+            str(speed.bits),
+        )
         rows.append(row)
     return table(header, rows)
 
