@@ -14,11 +14,13 @@ from fuzz.recipe import Recipe, expand
 from reports.records import Finding, Number
 from verify.campaign.pool import Pool
 from verify.campaign.progress import Progress
-from verify.campaign.shrink import Attempt, shrink
+from verify.campaign.shrink import shrink
 from verify.campaign.trial import Outcome
 from verify.campaign.worker import Job
 from verify.observed import Fault, decimal
 
+_ALL, _EACH = 1500, 300  # attempts at shrinking, of a run and of one finding: seconds, whatever was found
+_LOST = 50  # attempts that one costs whose process is lost
 _SHOWN = 8  # segments of a row written out for people
 
 
@@ -57,14 +59,16 @@ def write_findings(
 ) -> list[Finding]:
     """Shrink one case of every group in the pool and store it; without a pool it is stored as it was drawn.
 
-    Groups that shrink to the same case become one finding, the most frequent first. A fault that costs a
-    process, by its exit or a hang, is stored as it was drawn too: so would every attempt to shrink it.
+    Groups that shrink to the same case become one finding, the most frequent first; once the run's attempts
+    are spent, the rarer ones are stored as they were drawn. So is a fault that costs a process, by its exit
+    or a hang: every attempt to shrink it would cost another.
     """
+    attempts = Attempts(pool) if pool is not None else None
     found: dict[str, Finding] = {}
     ordered = sorted(groups.groups.values(), key=lambda group: -group.count)
     for done, group in enumerate(ordered):
         progress(done, len(ordered), "findings shrunk")
-        case, fault, shrunk = _reduced(group, pool)
+        case, fault, shrunk = _reduced(group, attempts)
         finding = _finding(group, case, fault, shrunk, kernel, device, folder)
         known = found.get(finding.id)
         if known is None:
@@ -74,23 +78,29 @@ def write_findings(
     return sorted(found.values(), key=lambda finding: -finding.similar)
 
 
-def _reduced(group: Group, pool: Pool | None) -> tuple[MergeCase, Fault, bool]:
+def _reduced(group: Group, attempts: Attempts | None) -> tuple[MergeCase, Fault, bool]:
     case, fault = expand(group.recipe), group.fault
-    if pool is None or fault.lost_process:
+    if attempts is None or attempts.left <= 0 or fault.lost_process:
         return case, fault, False
-    reduced = shrink(case, fault, attempt_in(pool))
+    reduced = shrink(case, fault, attempts, limit=min(_EACH, attempts.left))
     if reduced is None:
         return case, replace(fault, message=f"{fault.message}; it did not show again when repeated"), False
     return reduced.case, reduced.fault, True
 
 
-def attempt_in(pool: Pool) -> Attempt:
-    """Return the function by which a shrinker tries a case in the pool."""
+class Attempts:
+    """The calls of the kernel that a run may spend on shrinking; called by a shrinker to try a case."""
 
-    def attempt(case: MergeCase) -> tuple[Fault, ...]:
-        return pool.run_one(Job(name="shrinking", input=case)).faults
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self.left = _ALL
+        """How many there still are."""
 
-    return attempt
+    def __call__(self, case: MergeCase) -> tuple[Fault, ...]:
+        """Run the case and return its faults."""
+        outcome = self._pool.run_one(Job(name="shrinking", input=case))
+        self.left -= _LOST if outcome.lost_process else 1
+        return outcome.faults
 
 
 def _stored(case: MergeCase, fault: Fault, folder: Path) -> tuple[str, Path]:

@@ -15,6 +15,7 @@ from fuzz.families import FAMILIES
 from fuzz.formats import FORMATS
 from reports.serialize import from_json
 from verify import fuzz, replay
+from verify.campaign import findings
 
 SMALL = ["--profile", "smoke", "--workers", "1"]
 HONEST = "verify.tests.faulty:reference_merge"
@@ -191,8 +192,18 @@ def test_no_verdict_of_an_earlier_run_is_left_beside_one_that_failed():
 
 def test_every_finding_is_stored_in_a_file_that_keeps_its_digest(faulty):
     assert fuzz.main(["--max-cases", "48", "-q", "--kernel", faulty("natural_weights")]) == 1
-    findings = from_json(Path("out/report.json").read_text()).findings
-    assert findings
-    for finding in findings:
+    found = from_json(Path("out/report.json").read_text()).findings
+    assert found
+    for finding in found:
         assert hashlib.sha256(Path(finding.repro["file"]).read_bytes()).hexdigest() == finding.repro["sha256"]
-    assert len({finding.id for finding in findings}) == len(findings)
+    assert len({finding.id for finding in found}) == len(found)
+
+
+def test_shrinking_ends_however_much_was_found(faulty, monkeypatch):
+    monkeypatch.setattr(findings, "_ALL", 20)
+    options = ["--max-cases", "48", "--dtype", "float32,float16,bfloat16", "-q"]
+    assert fuzz.main([*options, "--kernel", faulty("natural_weights")]) == 1
+    found = from_json(Path("out/report.json").read_text()).findings
+    assert len(found) > 3
+    assert not all(finding.shrunk for finding in found)
+    assert all(Path(finding.repro["file"]).is_file() for finding in found)
