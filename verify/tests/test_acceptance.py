@@ -13,7 +13,7 @@ from verify.oracle.values import Exact
 from verify.subjects.call import call_subject
 from verify.subjects.load import Subject, load_subject
 from verify.tests.acceptance import ACCEPTANCE, COMPARISONS, Acceptance, from_token, rows, tolerant
-from verify.tests.faulty import FAULTY, FlushedWeights
+from verify.tests.faulty import FAULTY, FlushedWeights, reference_merge
 
 FLOAT32 = FORMATS["float32"]
 
@@ -123,3 +123,19 @@ def test_a12_a_tolerant_comparison_is_fooled_by_nan():
     answers = {c.name: tolerant(torch.tensor(c.got), torch.tensor(c.exact)) for c in COMPARISONS}
     wrong = {c.name for c in COMPARISONS if answers[c.name] != c.passes}
     assert wrong == {"NaN for 1", "1 for NaN"}
+
+
+@pytest.mark.parametrize("dtype", FORMATS)
+def test_a_nan_that_is_right_must_still_be_written(dtype):
+    case = rows(m=[[0]], s=[[1]], o=[[[float("nan"), 1.0]]], out_dtype=dtype)
+
+    def leaves_it(*args):
+        output, lse = reference_merge(*args)
+        left = torch.empty_like(output)
+        left[..., 1:] = output[..., 1:]
+        return left, lse
+
+    assert verdict(reference_merge, case) == []
+    (fault,) = verdict(leaves_it, case)
+    assert fault.kind is FaultKind.UNWRITTEN_OUTPUT
+    assert fault.where == (0, 0, 0)
