@@ -42,15 +42,17 @@ def test_the_numbers_are_those_of_the_contract():
 def test_the_second_terms_follow_the_formula():
     m, s, o = [0, -3, 5], [1.5, 2.0, 0.25], [1.0, -7.0, 3.5]
     terms = second_terms(case(m, s, o), load_bounds())
-    assert terms.output.item() == pytest.approx(by_hand(m, s, o, 3), rel=1e-12)
-    assert terms.lse.item() == pytest.approx(by_hand(m, s, s, 3), rel=1e-12)
+    assert terms.output.item() == pytest.approx(by_hand(m, s, o, 3), rel=1e-12, abs=0.0)
+    assert terms.lse.item() == pytest.approx(by_hand(m, s, s, 3), rel=1e-12, abs=0.0)
 
 
 def test_only_live_segments_count_and_the_maximum_is_theirs():
     m, s, o = [0, 100, 7, -INF, 50], [1.5, 0.0, 2.0, 1.0, 3.0], [1.0, math.nan, -7.0, INF, 9.0]
     terms = second_terms(case(m, s, o, length=4), load_bounds())
-    assert terms.output.item() == pytest.approx(by_hand([0, 7], [1.5, 2.0], [1.0, -7.0], 5), rel=1e-12)
-    assert terms.lse.item() == pytest.approx(by_hand([0, 7], [1.5, 2.0], [1.5, 2.0], 5), rel=1e-12)
+    assert terms.output.item() == pytest.approx(
+        by_hand([0, 7], [1.5, 2.0], [1.0, -7.0], 5), rel=1e-12, abs=0.0
+    )
+    assert terms.lse.item() == pytest.approx(by_hand([0, 7], [1.5, 2.0], [1.5, 2.0], 5), rel=1e-12, abs=0.0)
 
 
 def test_a_row_without_mass_is_granted_nothing():

@@ -132,7 +132,7 @@ def test_mass_exactly_one_by_several_segments():
     assert (exact.lse.rounded.item(), exact.lse.residual.item()) == (0.0, 0.0)
     step = 2.0**-26  # the least change of the last mass, which is 2^-5·8 = 1/4
     exact = merge([-1.0, -2.0, 3.0], [1.0, 1.0, 2.0**-5 * (1 - step * 4)], [[1.0]] * 3)
-    assert exact.lse.rounded.item() == pytest.approx(-step, rel=1e-6)
+    assert exact.lse.rounded.item() == pytest.approx(-step, rel=1e-6, abs=0.0)
 
 
 def test_subnormal_lse():
