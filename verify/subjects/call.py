@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,14 +29,19 @@ class Call:
     """Faults that need no oracle."""
 
 
-def call_subject(subject: Subject, case: MergeCase) -> Call:
-    """Run the kernel on a copy of the case, strided alike; twice where only that tells more."""
+def call_subject(subject: Subject, case: MergeCase, *, into: bool = False) -> Call:
+    """Run the kernel on a copy of the case, strided alike; twice where only that tells more.
+
+    With `into` it is handed its outputs, which are strided, with gaps that it must leave alone.
+    """
     # What is judged later is the case itself, which a kernel that writes to its inputs must not reach.
     inputs = _copies(case)
     guard = GuardedAllocations()
     try:
-        returned = _run(subject, case, inputs, guard)
+        returned = _run(subject, case, inputs, guard, into=into)
     except BaseException as error:  # whatever a kernel raises on a legal case is a finding
+        if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            raise  # typed by somebody, not raised by the kernel
         return Call(returned=None, faults=(_raised(error),))
     faults = []
     changed = [name for name, tensor in inputs.items() if not _unchanged(tensor, getattr(case, name))]
@@ -43,7 +49,7 @@ def call_subject(subject: Subject, case: MergeCase) -> Call:
         message = f"{' and '.join(changed)} changed during the call"
         faults.append(Fault(kind=FaultKind.TOUCHED_INPUT, detector="input copy", message=message))
     if guard.touched():
-        message = "memory before or after an allocation of the kernel was written"
+        message = "memory before, after or between the rows of an allocation was written"
         faults.append(Fault(kind=FaultKind.TOUCHED_PADDING, detector="guard band", message=message))
     complaint = _signature_complaint(returned, case)
     if complaint:
@@ -58,13 +64,32 @@ def call_subject(subject: Subject, case: MergeCase) -> Call:
 
 
 def _run(
-    subject: Subject, case: MergeCase, inputs: dict[str, torch.Tensor], guard: GuardedAllocations
+    subject: Subject,
+    case: MergeCase,
+    inputs: dict[str, torch.Tensor],
+    guard: GuardedAllocations,
+    *,
+    into: bool = False,
 ) -> Any:
+    dtype = FORMATS[case.out_dtype].torch_dtype
     with torch.no_grad(), guard:
-        returned = subject.merge(*inputs.values(), case.tile_size, FORMATS[case.out_dtype].torch_dtype)
+        outputs = _outputs(case, dtype) if into else {}
+        returned = subject.merge(*inputs.values(), case.tile_size, dtype, **outputs)
+        if into:
+            returned = tuple(outputs.values())
     if case.segm_output.is_cuda:
         torch.cuda.synchronize(case.segm_output.device)
     return returned
+
+
+def _outputs(case: MergeCase, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+    """Allocate what a kernel may be handed: rows apart from one another, and tokens too."""
+    row, device = case.R + 5, case.segm_output.device
+    shape, strides = (case.T, case.H, case.R), (case.H * row + 7, row, 1)
+    return {
+        "output": torch.empty_strided(shape, strides, dtype=dtype, device=device),
+        "lse": torch.empty_strided(shape[:2], (case.H + 3, 1), dtype=torch.float32, device=device),
+    }
 
 
 def _left_again(subject: Subject, case: MergeCase) -> torch.Tensor:

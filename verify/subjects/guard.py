@@ -38,7 +38,7 @@ class GuardedAllocations(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __init__(self, *, second: bool = False) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._second = second
-        self._buffers: list[tuple[torch.Tensor, int]] = []
+        self._fences: list[tuple[torch.Tensor, torch.Tensor, int]] = []
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -59,15 +59,24 @@ class GuardedAllocations(TorchDispatchMode):  # type: ignore[no-untyped-call]
         extent = 1 + sum((size - 1) * stride for size, stride in zip(made.shape, made.stride(), strict=True))
         view = _INTEGERS[made.element_size()]
         buffer = torch.full((extent + 2 * _BAND,), marker, dtype=view, device=made.device)
-        self._buffers.append((buffer, marker))
-        return buffer.view(made.dtype).as_strided(made.shape, made.stride(), _BAND)
+        inside = buffer.as_strided(made.shape, made.stride(), _BAND)
+        self._fences.append((buffer, inside, marker))
+        return inside.view(made.dtype)
 
     def touched(self) -> bool:
-        """Tell whether any band around any allocation was written."""
-        return any(
-            bool((buffer[:_BAND] != marker).any() or (buffer[-_BAND:] != marker).any())
-            for buffer, marker in self._buffers
-        )
+        """Tell whether a band around any allocation was written, or a gap between its strides."""
+        return any(_crossed(*fence) for fence in self._fences)
+
+
+def _crossed(buffer: torch.Tensor, inside: torch.Tensor, marker: int) -> bool:
+    if bool((buffer[:_BAND] != marker).any() or (buffer[-_BAND:] != marker).any()):
+        return True
+    if inside.is_contiguous():
+        return False
+    changed = buffer != marker
+    # Seen through a mask laid out alike: what the allocation itself holds may be anything.
+    changed.as_strided(inside.shape, inside.stride(), _BAND).fill_(False)
+    return bool(changed.any())
 
 
 def _marker(dtype: torch.dtype) -> int:

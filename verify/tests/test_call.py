@@ -160,3 +160,53 @@ def test_a_compiler_that_gives_up_is_told_apart(case):
         raise error("no")
 
     assert kinds(merge, case) == [FaultKind.COMPILE_ERROR]
+
+
+class Into(Merge):
+    """Writes where it is told to, in a way of its own."""
+
+    def __init__(self, write):
+        super().__init__()
+        self._write = write
+
+    def __call__(self, *args, output=None, lse=None):
+        values = super().__call__(*args)
+        if output is None:
+            return values
+        return self._write(output, lse, *values)
+
+
+def _copied(output, lse, *values):
+    output.copy_(values[0])
+    lse.copy_(values[1])
+    return output, lse
+
+
+def _first_row_only(output, lse, *values):
+    output[0, 0] = values[0][0, 0]
+    return output, lse.copy_(values[1])
+
+
+def _densely(output, lse, *values):
+    output.as_strided((output.numel(),), (1,)).copy_(values[0].reshape(-1))
+    return _copied(output, lse, *values)
+
+
+@pytest.mark.parametrize(
+    ("write", "kinds", "unwritten"),
+    [
+        (_copied, [], False),
+        (_first_row_only, [], True),
+        (_densely, [FaultKind.TOUCHED_PADDING], False),
+        (lambda output, lse, *values: values, [], True),
+    ],
+)
+def test_a_kernel_is_handed_strided_outputs_and_watched(write, kinds, unwritten):
+    number = next(n for n in range(500) if min(draw_recipe(3, n).tokens, draw_recipe(3, n).heads) > 1)
+    case = expand(draw_recipe(3, number))
+    subject = Subject(name="", import_path="", source_sha256="", merge=Into(write))
+    call = call_subject(subject, case, into=True)
+    assert [fault.kind for fault in call.faults] == kinds
+    assert call.returned is not None
+    assert bool(call.returned.unwritten_output.any()) is unwritten
+    assert not call.returned.output.is_contiguous()
