@@ -1,8 +1,8 @@
 """The merge kernel. The mathematics and the error analysis stand in this package's README."""
 
 # Triton types its own functions, and compiles only some of Python.
-# ruff: noqa: RET505, RUF005, SIM108, PLR0912
-# mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call, no-redef, assignment"
+# ruff: noqa: RUF005, SIM102, SIM108, PLR0912
+# mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call, no-redef, assignment, misc"
 
 from typing import Any
 
@@ -11,13 +11,16 @@ import triton.language as tl
 
 from mla_merge.arithmetic import log_mass, power_of_two
 from mla_merge.rounding import round_to_bfloat16, round_to_float32, round_to_narrow
-
-# No constant here may be NaN: Triton compares globals at every launch, and a NaN never equals itself.
-NEG_INF = tl.constexpr(float("-inf"))
-# Weights are floored at 2^-1000: too small to be seen in any result, yet above 0, so that an infinite
-# partial keeps its infinity whatever its weight, and weight 0 marks a segment that is not live.
-MIN_LOG2_WEIGHT = tl.constexpr(-1000.0)
-
+from mla_merge.segments import (
+    EMPTY,
+    NEG_INF,
+    SPOILT,
+    add_segment,
+    load_partials,
+    row_max,
+    survey,
+    weigh,
+)
 
 if isinstance(power_of_two, triton.JITFunction):
 
@@ -31,46 +34,6 @@ else:
     def loop_bound(n: Any) -> int:
         """Give n as a Python int: Triton 3.6's interpreter fails to under numpy 2.4 and later."""
         return int(n.handle.data.item())
-
-
-@triton.jit
-def row_max(x, ROWS: tl.constexpr):
-    """Reduce [ROWS, n] to the maximum of each row: a scalar for one row, else [ROWS, 1]."""
-    if ROWS == 1:
-        return tl.max(x)
-    else:
-        return tl.max(x, 1, keep_dims=True)
-
-
-@triton.jit
-def survey(b_m, b_s, m_active, ROWS: tl.constexpr):
-    """Find the largest maximum of the live segments, and whether a live segment spoils its row."""
-    m_live = m_active & (b_m != NEG_INF) & ((b_s != 0.0) | (b_m != b_m))  # noqa: PLR0124
-    m_sound = (b_m < -NEG_INF) & (b_s > 0.0) & (b_s < -NEG_INF)
-    b_top = row_max(tl.where(m_live & m_sound, b_m, NEG_INF), ROWS)
-    return b_top, row_max(tl.where(m_live & ~m_sound, 1, 0), ROWS)
-
-
-@triton.jit
-def weigh(o_m, o_s, m_active, b_top):
-    """Load statistics and give each segment's weight and mass; both are 0 unless it is live."""
-    b_m = tl.load(o_m, mask=m_active, other=NEG_INF).to(tl.float64)
-    b_s = tl.load(o_s, mask=m_active, other=0.0).to(tl.float64)
-    m_live = (b_m != NEG_INF) & ((b_s != 0.0) | (b_m != b_m))  # noqa: PLR0124
-    b_w = tl.where(m_live, power_of_two(tl.maximum(b_m - b_top, MIN_LOG2_WEIGHT)), 0.0)
-    return b_w, tl.where(m_live, b_s * b_w, 0.0)  # a dead segment's s may be NaN
-
-
-@triton.jit
-def load_partials(o_o, o_step, b_left, i_col, width, STEP: tl.constexpr, EVICT: tl.constexpr):
-    """Start the loads of STEP segments, of which b_left may be read; the others hold anything."""
-    partials = ()
-    for j in tl.static_range(STEP):
-        # One comparison of integers: the interpreter makes an integer of a scalar condition & a block.
-        m_col = i_col < tl.where(b_left > j, width, 0)
-        partials = partials + (tl.load(o_o, mask=m_col, eviction_policy=EVICT),)
-        o_o += o_step
-    return partials
 
 
 @triton.jit(
@@ -122,8 +85,10 @@ def merge_kernel(
     UNIT: tl.constexpr,
     ROWS: tl.constexpr,
     BLOCK_R: tl.constexpr,
+    VECTOR: tl.constexpr,
     BLOCK_S: tl.constexpr,
     STEP: tl.constexpr,
+    WHOLE: tl.constexpr,
     EAGER: tl.constexpr,
     PREFETCH: tl.constexpr,
     EVICT: tl.constexpr,
@@ -133,15 +98,30 @@ def merge_kernel(
 
     output_ptr and lse_ptr are integer views. UNIT above 1: R is contiguous in o and output, and it and
     their other strides are counted in that many elements, so that the compiler sees what they are
-    multiples of. BLOCK_S: segments surveyed together. STEP, a power of two up to 32: segments whose loads
-    are started together. EAGER (S ≤ BLOCK_S): first loads do not wait for the number of active segments.
-    PREFETCH: the next loads are started before the segments at hand are added. SPREAD: hand weights to
-    whole blocks, as a warp of threads needs them; otherwise one to each row.
+    multiples of. A block of partials is [lines, VECTOR columns] where SPREAD, [ROWS, BLOCK_R] otherwise;
+    weights and masses are [32], or [ROWS, 32]. On a GPU, which spreads, a program is one warp.
+    BLOCK_S: segments surveyed together, a multiple of 32; 32 says that S ≤ 32. STEP, a power of two up to 64:
+    segments whose loads are started together. WHOLE (S ≤ STEP, EAGER): all at once, without a loop. EAGER
+    (S ≤ BLOCK_S): first loads do not wait for the number of active segments. PREFETCH: the next loads are
+    started with the last additions.
     """
     i_row = tl.program_id(0)
     if ROWS > 1:
         i_row = i_row.to(tl.int64) * ROWS + tl.arange(0, ROWS)[:, None]
-    i_col = tl.program_id(1) * BLOCK_R + tl.arange(0, BLOCK_R)[None, :]
+    # On a GPU a lane holds every 32nd line: with two dimensions a compiler has no other choice.
+    LINES: tl.constexpr = BLOCK_R // VECTOR if SPREAD else ROWS
+    i_col = tl.program_id(1) * BLOCK_R + tl.arange(0, VECTOR)[None, :]
+    if SPREAD:
+        i_col += tl.arange(0, LINES)[:, None] * VECTOR
+        i_seg = tl.arange(0, 32).to(tl.int64)
+        i_wide = tl.zeros([LINES], tl.int32)
+        i_lane = tl.zeros([32], tl.int32)
+        b_order = i_lane + EMPTY
+    else:
+        i_seg = tl.arange(0, 32)[None, :].to(tl.int64)
+        i_wide = tl.zeros([ROWS, 1], tl.int32)
+        i_lane = i_wide
+        b_order = tl.zeros([ROWS, 32], tl.int32) + EMPTY
     m_row = i_row < rows
     i_t = i_row // H
     i_h = (i_row - i_t * H).to(tl.int64)
@@ -156,84 +136,92 @@ def merge_kernel(
         o_o += i_col.to(tl.int64) * o_stride_r
     o_m = m_ptr + (i_t * m_stride_t + i_h * m_stride_h)
     o_s = s_ptr + (i_t * s_stride_t + i_h * s_stride_h)
-    i_seg = tl.arange(0, BLOCK_S)[None, :].to(tl.int64)
+
+    # Loads that wait for nothing. Statistics come 32 to a tensor, which fits a warp; where they are few,
+    # reading them all costs less than to wait until it is known how many are active.
+    KEPT: tl.constexpr = EAGER or BLOCK_S == 32
+    b_all = tl.where(m_row, S, 0)
     if EAGER:
-        b_left = tl.where(m_row, S, 0)
-        partials = load_partials(o_o, o_step, b_left, i_col, width, STEP, EVICT)
-        b_all_m = tl.load(o_m + i_seg * m_stride_s, mask=i_seg < b_left, other=NEG_INF)
-        b_all_s = tl.load(o_s + i_seg * s_stride_s, mask=i_seg < b_left, other=0.0)
+        partials = load_partials(o_o, o_step, b_all, i_col, width, STEP, EVICT)
+    if KEPT:
+        b_ms = ()
+        b_ss = ()
+        for k in tl.static_range(0, BLOCK_S, 32):
+            m_own = i_seg + k < b_all
+            b_ms = b_ms + (tl.load(o_m + (i_seg + k) * m_stride_s, mask=m_own, other=NEG_INF),)
+            b_ss = b_ss + (tl.load(o_s + (i_seg + k) * s_stride_s, mask=m_own, other=0.0),)
+    b_len = tl.load(len_ptr + i_t * len_stride_t, mask=m_row, other=0)
 
     # The partition, in the integer type of seq_lens and on non-negative numbers only: L − 1 is taken of
     # L ≥ 1, and no product occurs. b_tile is the index of the row's last tile.
-    b_len = tl.load(len_ptr + i_t * len_stride_t, mask=m_row, other=0)
     b_tile = (tl.maximum(b_len, 1) - 1) // tile_size
     b_active = tl.where(b_len > 0, b_tile // (b_tile // S + 1) + 1, 0)
     if ROWS == 1:
         n_active = b_active
     else:
         n_active = tl.max(b_active)
+    if PREFETCH and not EAGER:
+        partials = load_partials(o_o, o_step, b_active, i_col, width, STEP, EVICT)
 
-    # First pass: the largest maximum among live segments. An inactive segment reads as empty. A live NaN
+    # First pass: the largest maximum among live segments. An inactive segment counts as empty. A live NaN
     # in m or s, m = +inf, s < 0 or s = +inf spoils the whole row.
-    if EAGER:
-        b_top, b_spoilt = survey(b_all_m, b_all_s, i_seg < b_active, ROWS)
+    if KEPT:
+        for k in tl.static_range(0, BLOCK_S, 32):
+            b_order = tl.maximum(b_order, survey(b_ms[k // 32], b_ss[k // 32], i_seg + k < b_active))
     else:
-        if PREFETCH:
-            partials = load_partials(o_o, o_step, b_active, i_col, width, STEP, EVICT)
-        b_top = (i_row * 0).to(tl.float32) + NEG_INF
-        b_spoilt = (i_row * 0).to(tl.int32)
         for i_start in range(0, loop_bound(n_active), BLOCK_S):
-            m_active = i_seg < b_active - i_start
-            b_m = tl.load(o_m + (i_start + i_seg) * m_stride_s, mask=m_active, other=NEG_INF)
-            b_s = tl.load(o_s + (i_start + i_seg) * s_stride_s, mask=m_active, other=0.0)
-            b_top_here, b_spoilt_here = survey(b_m, b_s, m_active, ROWS)
-            b_top = tl.maximum(b_top, b_top_here)
-            b_spoilt = tl.maximum(b_spoilt, b_spoilt_here)
-    m_spoilt = b_spoilt != 0
-    m_empty = b_top == NEG_INF
-    b_top = tl.where(m_empty, 0.0, b_top).to(tl.float64)
+            for k in tl.static_range(0, BLOCK_S, 32):
+                i_own = i_seg + (i_start + k)
+                m_active = i_own < b_active
+                b_m = tl.load(o_m + i_own * m_stride_s, mask=m_active, other=NEG_INF)
+                b_s = tl.load(o_s + i_own * s_stride_s, mask=m_active, other=0.0)
+                b_order = tl.maximum(b_order, survey(b_m, b_s, m_active))
+    b_last = row_max(b_order, ROWS)
+    m_spoilt = b_last == SPOILT
+    m_empty = b_last == EMPTY
+    b_bits = tl.where(m_spoilt | m_empty, 0, b_last ^ ((b_last >> 31) & 0x7FFFFFFF))
+    b_top = b_bits.to(tl.float32, bitcast=True).to(tl.float64)
 
     # Second pass: both sums in float64, one segment after the other in the order of their index. The
-    # weights of 32 segments are computed side by side, then handed out one by one; on a GPU a program is
-    # one warp and a gather is a shuffle.
-    if SPREAD:
-        # In one dimension, or Triton 3.6 moves every partial through shared memory.
-        AXIS: tl.constexpr = 0
-        i_lane = tl.arange(0, 32)
-        i_wide = tl.zeros([BLOCK_R], tl.int32)
-        i_narrow = tl.zeros([32], tl.int32)
-        b_w = tl.zeros([32], tl.float64)
-    else:
-        AXIS: tl.constexpr = 1
-        i_lane = tl.arange(0, 32)[None, :]
-        i_wide = tl.zeros([ROWS, 1], tl.int32)
-        i_narrow = i_wide
-        b_w = tl.zeros([ROWS, 32], tl.float64)
+    # weights of 32 segments are computed side by side, then handed out one by one.
+    b_den = i_lane.to(tl.float64)
+    b_num = tl.zeros([LINES, VECTOR], tl.float64)
+    b_w = b_order.to(tl.float64)
     b_mass = b_w
-    b_den = i_narrow.to(tl.float64)
-    b_num = tl.zeros([ROWS, BLOCK_R], tl.float64)
-    b_left = b_active
-    for i_start in range(0, loop_bound(n_active), STEP):
-        if not PREFETCH:
-            partials = load_partials(o_o, o_step, b_left, i_col, width, STEP, EVICT)
-        i_slot = i_start % 32
-        if i_slot == 0:
-            i_own = (i_start + i_lane).to(tl.int64)
-            b_w, b_mass = weigh(o_m + i_own * m_stride_s, o_s + i_own * s_stride_s, i_lane < b_left, b_top)
+    if WHOLE:
         for j in tl.static_range(STEP):
-            b_wj = tl.gather(b_w, i_wide + (i_slot + j), AXIS)
-            b_den += tl.gather(b_mass, i_narrow + (i_slot + j), AXIS)
-            if SPREAD:
-                b_wj = b_wj[None, :]
-            b_num += tl.where(b_wj != 0.0, partials[j], 0.0).to(tl.float64) * b_wj
-        o_o += o_step * STEP
-        b_left -= STEP
-        if PREFETCH:
-            partials = load_partials(o_o, o_step, b_left, i_col, width, STEP, EVICT)
-    b_den = row_max(tl.where(m_spoilt, 1.0, b_den), ROWS)
+            if j % 32 == 0:
+                b_w, b_mass = weigh(b_ms[j // 32], b_ss[j // 32], i_seg + j < b_active, b_top)
+            b_num, b_den = add_segment(b_num, b_den, partials[j], b_w, b_mass, j % 32, i_wide, i_lane, SPREAD)
+    else:
+        if BLOCK_S == 32:
+            b_w, b_mass = weigh(b_ms[0], b_ss[0], i_seg < b_active, b_top)
+        b_left = b_active
+        for i_start in range(0, loop_bound(n_active), STEP):
+            if not PREFETCH:
+                partials = load_partials(o_o, o_step, b_left, i_col, width, STEP, EVICT)
+            i_slot = i_start % 32
+            if BLOCK_S > 32:
+                if i_start % 32 == 0:
+                    i_own = i_seg + i_start
+                    m_active = i_own < b_active
+                    b_m = tl.load(o_m + i_own * m_stride_s, mask=m_active, other=NEG_INF)
+                    b_s = tl.load(o_s + i_own * s_stride_s, mask=m_active, other=0.0)
+                    b_w, b_mass = weigh(b_m, b_s, m_active, b_top)
+            for j in tl.static_range(STEP):
+                b_num, b_den = add_segment(
+                    b_num, b_den, partials[j], b_w, b_mass, i_slot + j, i_wide, i_lane, SPREAD
+                )
+            o_o += o_step * STEP
+            b_left -= STEP
+            if PREFETCH:
+                partials = load_partials(o_o, o_step, b_left, i_col, width, STEP, EVICT)
+    b_den = tl.where(m_spoilt | m_empty, 1.0, b_den)
 
-    b_divisor = tl.where(m_spoilt, float("nan"), tl.where(m_empty, 1.0, b_den))
-    b_y = b_num * (1.0 / b_divisor)
+    b_scale = tl.where(m_spoilt, float("nan"), 1.0 / b_den)
+    if SPREAD:
+        b_scale = tl.gather(b_scale, i_wide, 0)[:, None]
+    b_y = b_num * b_scale
     if output_ptr.dtype.element_ty == tl.int32:
         b_code = round_to_float32(b_y)
     elif BFLOAT16:
@@ -247,6 +235,10 @@ def merge_kernel(
 
     if tl.program_id(1) == 0:
         b_lse = tl.where(m_empty, NEG_INF, log_mass(b_den, b_top))
-        b_lse = tl.where(m_spoilt, float("nan"), b_lse)
+        b_lse_code = round_to_float32(tl.where(m_spoilt, float("nan"), b_lse))
         o_lse = lse_ptr + (i_t * lse_stride_t + i_h * lse_stride_h)
-        tl.store(o_lse, round_to_float32(b_lse), mask=m_row)
+        if SPREAD:
+            m_lse = i_seg < 1  # every lane has it
+        else:
+            m_lse = i_lane < tl.where(m_row, 1, 0)
+        tl.store(o_lse + i_lane, b_lse_code, mask=m_lse)

@@ -6,15 +6,13 @@ import triton
 
 from mla_merge.arguments import check
 from mla_merge.kernel import merge_kernel
-from mla_merge.plan import plan
+from mla_merge.plan import VECTOR, plan
 from mla_merge.rounding import RULES
 
 # Whether triton was imported under TRITON_INTERPRET=1: it decides once, when the kernel is decorated.
 INTERPRETED = not isinstance(merge_kernel, triton.JITFunction)
-# Columns that one launch can take: CUDA allows 65,535 blocks of them, the smallest of 64.
-MOST_COLUMNS = 65_535 * 64
-# Elements of float32 that a thread loads at once, where the layout allows it.
-VECTOR = 4
+# Columns that one launch can take: CUDA allows 65,535 blocks of them, the smallest of 32.
+MOST_COLUMNS = 65_535 * 32
 
 
 def merge_mla_segments_triton(
@@ -118,9 +116,8 @@ def _launch(
         and not any(n % VECTOR for n in (rank, *o_strides[:3], *output_strides[:2]))
         and o.data_ptr() % (VECTOR * o.element_size()) == 0
     )
-    unit = VECTOR if aligned else 1
     chosen = plan(rows, segments, rank, aligned=aligned, interpreted=INTERPRETED)
-    regime = chosen.regime
+    regime, unit = chosen.regime, chosen.unit
     merge_kernel[chosen.grid](
         o,
         m,
@@ -151,8 +148,10 @@ def _launch(
         UNIT=unit,
         ROWS=chosen.rows,
         BLOCK_R=regime.block_r,
+        VECTOR=chosen.vector,
         BLOCK_S=chosen.block_s,
         STEP=regime.step,
+        WHOLE=regime.whole,
         EAGER=regime.eager,
         PREFETCH=regime.prefetch,
         EVICT=regime.evict,

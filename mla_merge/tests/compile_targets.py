@@ -1,7 +1,7 @@
 """Compile the kernel for GPUs that need not be there; run as a program by test_compile.py.
 
 A process that interprets cannot compile, hence a process of its own. Prints JSON:
-{"target/dtype/regime/unit": {"assembly": PTX or AMD assembly, "local": bytes of local memory a thread uses}}.
+{"target/dtype/regime/unit/S": {"assembly": PTX or AMD assembly, "local": bytes of local memory of a thread}}.
 """
 
 import json
@@ -33,15 +33,18 @@ POINTERS = {"o_ptr": "*fp32", "m_ptr": "*fp32", "s_ptr": "*fp32", "len_ptr": "*i
 STORAGE = {torch.int8: "*i8", torch.int16: "*i16", torch.int32: "*i32"}
 
 
-def compile_one(target: str, dtype: torch.dtype, regime: plan.Regime, unit: int) -> Any:
+def compile_one(target: str, dtype: torch.dtype, regime: plan.Regime, unit: int, segments: int) -> Any:
     """Compile what the launcher would launch."""
+    chosen = plan.Plan(rows=1, unit=unit, block_s=0, regime=regime, spread=True, grid=(1, 1))
     constants = {
         "BFLOAT16": dtype == torch.bfloat16,
         "UNIT": unit,
         "ROWS": 1,
         "BLOCK_R": regime.block_r,
-        "BLOCK_S": plan.MAX_BLOCK_S,
+        "VECTOR": chosen.vector,
+        "BLOCK_S": plan.surveyed(segments, regime),
         "STEP": regime.step,
+        "WHOLE": regime.whole,
         "EAGER": regime.eager,
         "PREFETCH": regime.prefetch,
         "EVICT": regime.evict,
@@ -70,12 +73,14 @@ def local_bytes(compiled: Any, folder: Path) -> int:
 
 
 def main() -> None:
-    """Compile each "target/dtype/regime/unit" argument."""
+    """Compile each "target/dtype/regime/unit/S" argument."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for job in sys.argv[1:]:
-            target, dtype, regime, unit = job.split("/")
-            compiled = compile_one(target, getattr(torch, dtype), getattr(plan, regime), int(unit))
+            target, dtype, regime, unit, segments = job.split("/")
+            compiled = compile_one(
+                target, getattr(torch, dtype), getattr(plan, regime), int(unit), int(segments)
+            )
             assembly = compiled.asm["ptx" if target.startswith("sm_") else "amdgcn"]
             found[job] = {"assembly": assembly, "local": local_bytes(compiled, Path(folder))}
     json.dump(found, sys.stdout)

@@ -10,12 +10,22 @@ from typing import Any
 
 import pytest
 
+from mla_merge import plan
+
 ROOT = Path(__file__).parents[2]
 TARGETS = ["sm_80", "sm_90", "sm_100", "gfx942", "gfx950", "gfx1201"]
-REGIMES = ["STREAM", "HALVES", "DEEP_HALVES", "QUARTERS", "SLICES", "LONG_SLICES"]
-# Every regime on every target; the other widths of store; any layout, where nothing is contiguous.
-JOBS = [f"{target}/bfloat16/{regime}/4" for target in TARGETS for regime in REGIMES]
-JOBS += [f"{target}/{job}" for target in TARGETS for job in ("float32/HALVES/4", "float8_e4m3fn/HALVES/1")]
+# Every regime, with the most segments it is given; those that are given few or many, with few as well.
+REGIMES = [
+    *("STREAM/4/128", "EAGER_STREAM/4/8", "HALVES/4/128", "DEEP_HALVES/4/16", "QUARTERS/4/128"),
+    *("SLICES/4/128", "LONG_SLICES/4/128", "WHOLE_16/4/16", "WHOLE_32/4/32", "WHOLE_64/4/64", "STRIPS/4/64"),
+]
+OTHERS = [
+    *("bfloat16/STREAM/4/32", "bfloat16/HALVES/4/32"),  # few segments
+    *("float32/HALVES/4/128", "float8_e4m3fn/HALVES/1/128"),  # other widths of store, nothing contiguous
+]
+# On every target.
+JOBS = [f"{target}/bfloat16/{regime}" for target in TARGETS for regime in REGIMES]
+JOBS += [f"{target}/{job}" for target in TARGETS for job in OTHERS]
 PROCESSES = 2
 # Arithmetic that rounds more than once, flushes or narrows: none may stand on the path of a result.
 # float64's own reciprocal seed, refined by Newton inside the logarithm, is not among them.
@@ -43,7 +53,7 @@ def compiled(tmp_path_factory) -> dict[str, dict[str, Any]]:
     ]
     found: dict[str, dict[str, Any]] = {}
     for process in running:
-        out, err = process.communicate(timeout=300)
+        out, err = process.communicate(timeout=900)
         assert process.returncode == 0, err
         found |= json.loads(out)
     return found
@@ -71,13 +81,23 @@ def test_nothing_is_spilled(job, compiled):
 @pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100"])
 def test_loads_are_wide(target, compiled):
     """16 bytes a thread in every regime that gives a thread four columns."""
-    for regime in ("STREAM", "HALVES", "DEEP_HALVES", "QUARTERS"):
-        assert re.search(r"ld\.global\.[\w:.]*v4\.b32", compiled[f"{target}/bfloat16/{regime}/4"]["assembly"])
+    wide = [regime for regime in REGIMES if getattr(plan, regime.split("/")[0]).block_r >= 128]
+    assert len(wide) >= 5
+    for regime in wide:
+        assert re.search(r"ld\.global\.[\w:.]*v4\.b32", compiled[f"{target}/bfloat16/{regime}"]["assembly"])
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100"])
+def test_nothing_waits_for_a_barrier(target, compiled):
+    """Warps pass nothing through shared memory."""
+    for job in JOBS:
+        if job.startswith(target):
+            assert re.findall(r"\bbar\.|\.shared", compiled[job]["assembly"]) == []
 
 
 def test_constants_are_not_narrowed(compiled):
     """ln 2 in full: as a float32 it would end in 60000000 or 0000000."""
-    assert "0d3FE62E42FEFA39EF" in compiled["sm_90/float32/HALVES/4"]["assembly"]
+    assert "0d3FE62E42FEFA39EF" in compiled["sm_90/float32/HALVES/4/128"]["assembly"]
 
 
 def test_patterns_can_match():

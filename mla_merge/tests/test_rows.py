@@ -32,7 +32,8 @@ def test_more_rows_than_a_program_takes(device):
 
 
 REGIMES = [
-    *(plans.STREAM, plans.HALVES, plans.DEEP_HALVES, plans.QUARTERS, plans.SLICES, plans.LONG_SLICES),
+    *(plans.STREAM, plans.EAGER_STREAM, plans.HALVES, plans.DEEP_HALVES, plans.QUARTERS),
+    *(plans.SLICES, plans.LONG_SLICES, plans.WHOLE_16, plans.WHOLE_32, plans.WHOLE_64, plans.STRIPS),
     plans.Regime(block_r=32, step=1, eager=False, prefetch=True, evict=""),
 ]
 
@@ -48,18 +49,22 @@ def planned(monkeypatch, device, **changes):
     monkeypatch.setattr(launcher, "plan", other)
 
 
+@pytest.mark.parametrize("segments", [40, 24, 16])
 @pytest.mark.parametrize(("dtype", "rank"), [(torch.float32, 37), (torch.bfloat16, 40)], ids=str)
-def test_regimes_change_nothing(dtype, rank, device, monkeypatch):
+def test_regimes_change_nothing(dtype, rank, segments, device, monkeypatch):
     """What the interpreter runs for many rows, and what each regime of a device runs, to the bit."""
-    inputs = random_partials(2, 2, 40, rank, device)
-    inputs[3].fill_(4 * 35)  # past a warp's 32 weights, and not a multiple of any step
-    inputs[3][0] = 4 * 7
+    inputs = random_partials(3, 2, segments, rank, device)
+    active = segments - 5  # of 40, past a warp's 32 weights, and not a multiple of any step
+    inputs[3].fill_(4 * active)
+    inputs[3][0], inputs[3][2] = 4 * 7, 0
     for x in inputs[:3]:  # what was never written must not be felt, though it may be loaded
-        x[0, :, 7:], x[1, :, 35:] = NAN, float("inf")
+        x[0, :, 7:], x[1, :, active:], x[2] = NAN, float("inf"), NAN
     whole = merge(inputs, dtype)
     for regime in REGIMES:
+        if regime.whole and regime.step < segments:
+            continue
         with monkeypatch.context() as patch:
-            block_s = 64 if regime.eager else 32
+            block_s = plans.surveyed(segments, regime)
             planned(patch, device, rows=1, block_s=block_s, regime=regime, spread=True)
             assert same_bits(whole, merge(inputs, dtype)), regime
 
@@ -68,7 +73,7 @@ def test_regimes_change_nothing(dtype, rank, device, monkeypatch):
 def test_rows_of_a_program_change_nothing(rows, device, monkeypatch):
     inputs = random_partials(3, 2, 40, 24, device)
     whole = merge(inputs, torch.float16)
-    for block_r, block_s in ((8, 1), (32, 8), (32, 64)):
+    for block_r, block_s in ((8, 64), (32, 64), (32, 128)):
         regime = plans.Regime(block_r=block_r, step=1, eager=False, prefetch=False, evict="")
         with monkeypatch.context() as patch:
             planned(patch, device, rows=rows, block_s=block_s, regime=regime, spread=False)
