@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import torch
 
+from fuzz.bits import plain_nan
 from fuzz.exp2 import exp2
 from fuzz.partition import active_of, tiles_per_segment_of
 
@@ -91,7 +92,7 @@ def segmented(problem: Problem, segments: int, tile_size: int) -> Partials:
         s[:, :, :used] = torch.where(change, after[2], before[2])
         keys[:, :used] += seen.sum(dim=-1)
         visited[:, :used] += visit
-    return Partials(o=o, m=m, s=s, keys=keys, visited=visited)
+    return Partials(o=plain_nan(o), m=plain_nan(m), s=plain_nan(s), keys=keys, visited=visited)
 
 
 def _tile(

@@ -24,16 +24,24 @@ MAX_EXTENT: Final = 1 << 16
 _MULTIPLIERS: Final = (0xBF58476D1CE4E5B9 - (1 << 64), 0x94D049BB133111EB - (1 << 64))
 
 
+_BLOCK: Final = 1 << 15
+"""Words that are hashed at a time: with their shifted copies they stay in a core's cache."""
+
+
 def _shift(words: torch.Tensor, count: int) -> torch.Tensor:
     """Shift right without the sign, which int64 would drag along."""
-    return (words >> count) & ((1 << (64 - count)) - 1)
+    return (words >> count).bitwise_and_((1 << (64 - count)) - 1)
 
 
 def mix(words: torch.Tensor) -> torch.Tensor:
     """Return a bijective hash of each int64 word (the splitmix64 finaliser), on the words' device."""
-    words = (words ^ _shift(words, 30)) * _MULTIPLIERS[0]
-    words = (words ^ _shift(words, 27)) * _MULTIPLIERS[1]
-    return words ^ _shift(words, 31)
+    return _mix_in_place(words.clone())
+
+
+def _mix_in_place(words: torch.Tensor) -> torch.Tensor:
+    words.bitwise_xor_(_shift(words, 30)).mul_(_MULTIPLIERS[0])
+    words.bitwise_xor_(_shift(words, 27)).mul_(_MULTIPLIERS[1])
+    return words.bitwise_xor_(_shift(words, 31))
 
 
 def power_of_two(exponents: torch.Tensor) -> torch.Tensor:
@@ -59,6 +67,18 @@ def float32_pattern(codes: torch.Tensor) -> torch.Tensor:
     return torch.where(low >= 1 << 31, low - (1 << 32), low).to(torch.int32).view(torch.float32)
 
 
+def bounded(words: torch.Tensor, limit: int) -> torch.Tensor:
+    """Return integers in 0 … limit − 1 made of random words, int64 (biased by less than limit / 2^63)."""
+    if limit & (limit - 1) == 0:
+        return (words >> 1).bitwise_and_(limit - 1)  # the remainder, many times faster
+    return _shift(words, 1) % limit
+
+
+def plain_nan(values: torch.Tensor) -> torch.Tensor:
+    """Return the values with every NaN the usual one: processors make different ones of the same sum."""
+    return torch.where(values.isnan(), torch.nan, values)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Stream:
     """All the random numbers of one case, each reached by a label and its coordinates."""
@@ -72,17 +92,31 @@ class Stream:
         return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little", signed=True)
 
     def words(self, label: str, *shape: int) -> torch.Tensor:
-        """Return 64 random bits per element, int64, on the CPU; at most four dimensions of 65536."""
-        counter = torch.zeros((1,) * len(shape), dtype=torch.int64)
+        """Return 64 random bits per element, int64, on torch's present device.
+
+        There are at most four dimensions of 65536 at most.
+        """
+        ramps = []
         for axis, extent in enumerate(shape):
-            place = len(shape) - 1 - axis
-            ramp = torch.arange(extent, dtype=torch.int64) << (16 * place)
-            counter = counter + ramp.reshape((extent,) + (1,) * place)
-        return mix(mix(counter + self.key(label)))
+            rest = len(shape) - 1 - axis
+            ramps.append(torch.arange(extent, dtype=torch.int64).reshape((extent,) + (1,) * rest))
+        return self.words_at(label, *ramps)
+
+    def words_at(self, label: str, *places: torch.Tensor) -> torch.Tensor:
+        """Return the words that `words` has at these coordinates, int64 tensors that broadcast together."""
+        counter = torch.tensor(self.key(label), dtype=torch.int64)
+        for axis, place in enumerate(places):
+            counter = counter + (place << (16 * (len(places) - 1 - axis)))
+        words = counter.contiguous()
+        for block in torch.split(
+            words.view(-1), _BLOCK if words.device.type == "cpu" else max(1, words.numel())
+        ):
+            _mix_in_place(_mix_in_place(block))
+        return words
 
     def below(self, label: str, limit: int, *shape: int) -> torch.Tensor:
         """Return integers in 0 … limit − 1, int64 (biased by less than limit / 2^63)."""
-        return _shift(self.words(label, *shape), 1) % limit
+        return bounded(self.words(label, *shape), limit)
 
     def span(self, label: str, low: int, high: int, *shape: int) -> torch.Tensor:
         """Return integers in low … high, both ends included."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import torch
 
 from fuzz import garbage, lengths
-from fuzz.bits import Stream
+from fuzz.bits import Stream, plain_nan
 from fuzz.case import Domain, MergeCase
 from fuzz.formats import Format, format_named
 from fuzz.layouts import laid_out
@@ -19,13 +20,24 @@ if TYPE_CHECKING:
     from fuzz.recipe import Recipe
 
 
+def _ordinary_masses(draft: Draft) -> torch.Tensor:
+    return (draft.stream.unit("ordinary s", *draft.stat_shape) * 63 + 1).to(torch.float32).to(torch.float64)
+
+
+def _narrow(tensor: torch.Tensor) -> torch.Tensor:
+    """Return float32; the NaNs of another dtype become the usual one, as no two devices narrow them alike."""
+    if tensor.dtype == torch.float32:
+        return tensor.contiguous()
+    return plain_nan(tensor.to(torch.float32)).contiguous()
+
+
 class Draft:
-    """The tensors of a case while a family works on them, on the CPU.
+    """The tensors of a case while a family works on them, on torch's present device.
 
     It starts with ordinary values: |m| < 8, 1 ≤ s < 64, |o| < 4·s, and with the lengths that the recipe's
-    parameter `lengths` asks for. A family writes to `o` [T, H, S, R], `m` and `s` [T, H, S] (any float
-    dtype that float32 holds) and `lengths` [T] (int64); `finish` then fills the inactive segments with
-    garbage.
+    parameter `lengths` asks for. A family writes to `o` [T, H, S, R], `m` and `s` [T, H, S] (float64, or
+    float32 where the bits of a NaN count) and `lengths` [T] (int64); `finish` then fills the inactive
+    segments with garbage.
     """
 
     def __init__(self, recipe: Recipe, domain: Domain) -> None:
@@ -42,12 +54,24 @@ class Draft:
         self._period = 1
 
         self.lengths = lengths.drawn(recipe, self.stream)
-        self.m = self.stream.unit("ordinary m", *self.stat_shape) * 16 - 8
-        self.s = (
-            (self.stream.unit("ordinary s", *self.stat_shape) * 63 + 1).to(torch.float32).to(torch.float64)
-        )
-        share = self.stream.unit("ordinary o", *self.shape) * 8 - 4
-        self.o = share * self.s[..., None]
+
+    # Ordinary values are made when a family first looks at them: many write o without.
+
+    @cached_property
+    def m(self) -> torch.Tensor:
+        """Maxima, [T, H, S]."""
+        return self.stream.unit("ordinary m", *self.stat_shape) * 16 - 8
+
+    @cached_property
+    def s(self) -> torch.Tensor:
+        """Masses, [T, H, S]."""
+        return _ordinary_masses(self)
+
+    @cached_property
+    def o(self) -> torch.Tensor:
+        """Weighted sums of values, [T, H, S, R]."""
+        share = (self.stream.unit("ordinary o", *self.shape)).mul_(8).sub_(4)
+        return share.mul_(_ordinary_masses(self)[..., None])
 
     @property
     def active(self) -> torch.Tensor:
@@ -85,7 +109,7 @@ class Draft:
 
     def finish(self) -> MergeCase:
         """Return the case, the inactive segments filled with garbage."""
-        o, m, s = (tensor.to(torch.float32).contiguous() for tensor in (self.o, self.m, self.s))
+        o, m, s = (_narrow(tensor) for tensor in (self.o, self.m, self.s))
         o, m, s = garbage.fill(o, m, s, ~self.written, self.stream, self.tail)
         o, m, s, seq_lens = laid_out(self.layout, o, m, s, self.lengths.to(self.length_dtype))
         return MergeCase(

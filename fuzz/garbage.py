@@ -7,7 +7,7 @@ from typing import Final
 
 import torch
 
-from fuzz.bits import Stream
+from fuzz.bits import Stream, bounded, float32_pattern
 
 KINDS: Final = ("plausible", "nan", "inf", "huge", "patterns", "zero")
 """What an unwritten segment may hold: values as in a live one, NaN, ±inf, ±3e38, any bits, zeros."""
@@ -27,33 +27,42 @@ def fill(
 
     A plausible segment keeps what it has where that is finite and live, else becomes m = 1, s = 2, o = 3.
     """
-    if not bool(dead.any()):
+    places = dead.nonzero(as_tuple=True)
+    if places[0].numel() == 0:
         return o, m, s
-    choice = stream.below("garbage kind", len(kinds), *m.shape)
+    choice = bounded(stream.words_at("garbage kind", *places), len(kinds))
     chosen = torch.tensor([KINDS.index(kind) for kind in kinds])[choice]
-    return (
-        _overwrite(o, dead[..., None], chosen[..., None], stream, "o", 3.0),
-        _overwrite(m, dead, chosen, stream, "m", 1.0),
-        _overwrite(s, dead, chosen, stream, "s", 2.0),
-    )
+    rank = torch.arange(o.shape[-1])
+    deep = (*(place[:, None] for place in places), rank)
+    o, m, s = o.clone(), m.clone(), s.clone()
+    for number in {KINDS.index(kind) for kind in kinds}:
+        here = chosen == number
+        at = tuple(place[here] for place in places)
+        for values, name, plain, coordinates in (
+            (o, "o", 3.0, tuple(place[here] if place.ndim > 1 else place for place in deep)),
+            (m, "m", 1.0, at),
+            (s, "s", 2.0, at),
+        ):
+            values[at] = _contents(KINDS[number], values[at], stream, name, plain, coordinates)
+    return o, m, s
 
 
-def _overwrite(
-    values: torch.Tensor, dead: torch.Tensor, chosen: torch.Tensor, stream: Stream, name: str, plain: float
+def _contents(
+    kind: str,
+    values: torch.Tensor,
+    stream: Stream,
+    name: str,
+    plain: float,
+    places: tuple[torch.Tensor, ...],
 ) -> torch.Tensor:
-    shape = tuple(values.shape)
-    signs = stream.signs(f"garbage ± {name}", *shape)
-    usual = torch.where(torch.isfinite(values), values, torch.full_like(values, plain))
-    if name == "s":
-        usual = torch.where(usual > 0, usual, torch.full_like(values, plain))
-    contents = {
-        "plausible": usual,
-        "nan": torch.full_like(values, torch.nan),
-        "inf": (signs * torch.inf).to(torch.float32),
-        "huge": (signs * _HUGE).to(torch.float32),
-        "patterns": stream.patterns(f"garbage {name}", *shape),
-        "zero": torch.zeros_like(values),
-    }
-    for number, kind in enumerate(KINDS):
-        values = torch.where(dead & (chosen == number), contents[kind], values)
-    return values
+    """Return garbage of one kind for elements that hold `values`, at these coordinates of the case."""
+    if kind == "plausible":
+        usual = values.isfinite() & (values > 0) if name == "s" else values.isfinite()
+        return torch.where(usual, values, plain)
+    if kind == "patterns":
+        return float32_pattern(stream.words_at(f"garbage {name}", *places) >> 32)
+    if kind in ("nan", "zero"):
+        return torch.full_like(values, torch.nan if kind == "nan" else 0.0)
+    negative = bounded(stream.words_at(f"garbage ± {name}", *places), 2) == 1
+    size = torch.inf if kind == "inf" else _HUGE
+    return torch.full_like(values, size).masked_fill_(negative, -size)

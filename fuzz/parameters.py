@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 Value = int | str | bool
 """A parameter's value; JSON holds each as it is."""
+
+_QUOTED: Final = 40
+"""Characters of a long text that a message repeats."""
 
 ROTATE: Final = "rotate"
 """The value of a Choice that gives each row of the case another one of the values."""
@@ -55,8 +59,32 @@ class Flag:
         return None if isinstance(value, bool) else f"{value!r} came, true or false is wanted"
 
 
-Parameter = Choice | Span | Flag
+@dataclass(frozen=True, kw_only=True)
+class Text:
+    """A text of one pattern, such as numbers in hexadecimal; the empty one is the simplest, and legal."""
+
+    pattern: str
+    """Regular expression that a whole text matches."""
+    longest: int
+    """Most characters."""
+
+    def problem(self, value: object) -> str | None:
+        """Return what is wrong with the value in a few words, or None."""
+        if not isinstance(value, str):
+            return f"{value!r} came, a text is wanted"
+        if len(value) > self.longest:
+            return f"{len(value)} characters came, at most {self.longest} are wanted"
+        if value and not re.fullmatch(self.pattern, value, re.ASCII):
+            return f"{_shortened(value)!r} came, a text like {self.pattern} is wanted"
+        return None
+
+
+Parameter = Choice | Span | Flag | Text
 """The kinds of parameter there are."""
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _QUOTED else f"{text[:_QUOTED]}…"
 
 
 def among(came: object, wanted: tuple[str, ...]) -> str:

@@ -9,11 +9,12 @@ from typing import Final
 from hypothesis import strategies as st
 
 from fuzz.case import MergeCase
-from fuzz.families import FAMILIES
+from fuzz.families import DRAWN
 from fuzz.family import Family
 from fuzz.formats import FORMATS
-from fuzz.parameters import Choice, Flag, Parameter, Span, Value, among
+from fuzz.parameters import Choice, Flag, Parameter, Span, Text, Value, among
 from fuzz.recipe import Recipe, expand
+from fuzz.signatures import TIERS, Signature, signatures
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,13 +32,25 @@ ORDINARY: Final = Size()
 
 
 @st.composite
-def recipes(draw: st.DrawFn, family: Family, dtype: str, size: Size = ORDINARY) -> Recipe:
-    """Draw a recipe of one family and output format."""
+def recipes(
+    draw: st.DrawFn,
+    family: Family,
+    dtype: str,
+    size: Size = ORDINARY,
+    offered: Sequence[Signature] | None = None,
+) -> Recipe:
+    """Draw a recipe of one family and output format, over one of the signatures that fit the family.
+
+    Without signatures it is over those of seed 0 that the longest tier has.
+    """
     shapes = family.shapes
-    rank = draw(st.sampled_from(shapes.rank))
-    segments = draw(st.sampled_from(shapes.segments))
-    rows = max(1, min(size.outputs // rank, size.elements // (rank * segments)))
-    heads, tokens = draw(st.sampled_from(shapes.heads)), draw(st.sampled_from(shapes.tokens))
+    choice = signatures(0, TIERS[-1]) if offered is None else offered
+    one = draw(st.sampled_from(sorted(filter(shapes.fits, choice))))
+    rows = max(1, min(size.outputs // one.rank, size.elements // (one.rank * one.segments)))
+    heads = draw(st.sampled_from(shapes.heads))
+    # As many draws whatever fits: a larger shape must not look simpler for having no choice of tokens.
+    place, few = draw(st.integers(0, len(shapes.tokens) - 1)), [t for t in shapes.tokens if t <= rows] or [1]
+    tokens = few[place % len(few)]
     while tokens * heads > rows:
         tokens, heads = (tokens, heads // 2) if heads > tokens else (tokens // 2, heads)
     return Recipe(
@@ -45,9 +58,9 @@ def recipes(draw: st.DrawFn, family: Family, dtype: str, size: Size = ORDINARY) 
         dtype=dtype,
         tokens=tokens,
         heads=heads,
-        segments=segments,
-        rank=rank,
-        tile_size=draw(st.sampled_from(shapes.tile_size)),
+        segments=one.segments,
+        rank=one.rank,
+        tile_size=one.tile_size,
         seed=draw(st.integers(0, (1 << 64) - 1)),
         params={name: draw(_values(parameter)) for name, parameter in family.parameters.items()},
     )
@@ -60,10 +73,10 @@ def merge_cases(
 
     ValueError for a name that does not exist.
     """
-    family_names = _known(families, tuple(FAMILIES), "family")
+    family_names = _known(families, tuple(DRAWN), "family")
     dtype_names = _known(dtypes, tuple(FORMATS), "dtype")
     pairs = [(family, dtype) for family in family_names for dtype in dtype_names]
-    return st.sampled_from(pairs).flatmap(lambda pair: recipes(FAMILIES[pair[0]], pair[1], size)).map(expand)
+    return st.sampled_from(pairs).flatmap(lambda pair: recipes(DRAWN[pair[0]], pair[1], size)).map(expand)
 
 
 def _values(parameter: Parameter) -> st.SearchStrategy[Value]:
@@ -75,6 +88,9 @@ def _values(parameter: Parameter) -> st.SearchStrategy[Value]:
             return st.integers(parameter.low, parameter.high)
         case Flag():
             return st.booleans()
+        case Text():
+            # A text tells of a case that was met; none is drawn.
+            return st.just("")
 
 
 def _known(names: Sequence[str] | None, known: tuple[str, ...], what: str) -> tuple[str, ...]:

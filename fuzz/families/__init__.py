@@ -1,4 +1,4 @@
-"""Every family of inputs, in the order in which numbers go round them."""
+"""Every family of inputs; those that are drawn in the order in which numbers go round them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Final
 from fuzz.families import (
     bit_patterns,
     cancellation,
+    clamped,
     constant,
     empties,
     huge_ranges,
     layouts,
+    lofty,
     neg_inf,
     odd_shapes,
     overflow,
@@ -20,12 +22,14 @@ from fuzz.families import (
     seq_lens,
     specials,
     subnormals,
+    swamped,
     ties,
     unit_mass,
 )
+from fuzz.families.mutants import FAMILY as MUTANTS
 from fuzz.family import Family
 
-FAMILIES: Final[Mapping[str, Family]] = {
+DRAWN: Final[Mapping[str, Family]] = {
     module.FAMILY.name: module.FAMILY
     for module in (
         producer,
@@ -44,6 +48,12 @@ FAMILIES: Final[Mapping[str, Family]] = {
         bit_patterns,
         unit_mass,
         constant,
+        clamped,
+        swamped,
+        lofty,
     )
 }
-"""The families by name; a new one is imported and listed here."""
+"""The families that the drawn stream goes round, by name; a new one is listed here, at the end."""
+
+FAMILIES: Final[Mapping[str, Family]] = {**DRAWN, MUTANTS.name: MUTANTS}
+"""All families: those that are drawn, and that of the hunt, whose recipes come from cases it has met."""

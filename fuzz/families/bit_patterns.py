@@ -25,7 +25,7 @@ def _finite(draft: Draft, label: str, *shape: int, signed: bool) -> torch.Tensor
     code = draft.stream.span(f"{label} code", 0 if signed else 1, _LARGEST, *shape)
     if signed:
         code = code + _SIGN * draft.stream.below(f"{label} ±", 2, *shape)
-    return float32_pattern(code).to(torch.float64)
+    return float32_pattern(code)
 
 
 def _fill(draft: Draft) -> None:
@@ -35,10 +35,9 @@ def _fill(draft: Draft) -> None:
     near = draft.stream.spread("near", -20, 4, *stats)
     m = torch.where(kind == KINDS.index("near"), near, _finite(draft, "m", *stats, signed=True))
     s, o = _finite(draft, "s", *stats, signed=False), _finite(draft, "o", *shape, signed=True)
-    draft.m = torch.where(unrestricted, draft.stream.patterns("any m", *stats).to(torch.float64), m)
-    draft.s = torch.where(unrestricted, draft.stream.patterns("any s", *stats).to(torch.float64), s)
-    free = draft.stream.patterns("any o", *shape).to(torch.float64)
-    draft.o = torch.where(unrestricted[..., None], free, o)
+    draft.m = torch.where(unrestricted, draft.stream.patterns("any m", *stats), m.to(torch.float32))
+    draft.s = torch.where(unrestricted, draft.stream.patterns("any s", *stats), s)
+    draft.o = torch.where(unrestricted[..., None], draft.stream.patterns("any o", *shape), o)
 
 
 FAMILY = Family(

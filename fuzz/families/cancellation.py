@@ -97,5 +97,5 @@ FAMILY = Family(
         "depth": Span(low=1, high=240),
         "lengths": LENGTHS,
     },
-    shapes=Shapes(segments=(4, 5, 6, 8, 8, 16, 16, 32, 64)),
+    shapes=Shapes(least_segments=4),
 )

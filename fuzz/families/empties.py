@@ -59,12 +59,13 @@ def _fill(draft: Draft) -> None:
     empty = chosen(draft)
     wild_s = draft.stream.patterns("wild s", *draft.stat_shape)
     wild_o = draft.stream.patterns("wild o", *draft.shape)
+    draft.s, draft.o = draft.s.to(torch.float32), draft.o.to(torch.float32)
     for number, (m, s, o) in enumerate(ENCODINGS.values()):
         here = empty & (encoding == number)
         if not isinstance(m, str):
             draft.m = torch.where(here, m, draft.m)
-        draft.s = torch.where(here, wild_s if isinstance(s, str) else torch.tensor(s), draft.s)
-        draft.o = torch.where(here[..., None], wild_o if isinstance(o, str) else torch.tensor(o), draft.o)
+        draft.s = torch.where(here, wild_s if isinstance(s, str) else s, draft.s)
+        draft.o = torch.where(here[..., None], wild_o if isinstance(o, str) else o, draft.o)
 
 
 FAMILY = Family(

@@ -61,5 +61,5 @@ FAMILY = Family(
         "compensated": Flag(),
         "lengths": LENGTHS,
     },
-    shapes=Shapes(segments=(2, 3, 4, 5, 8, 16, 16, 32, 64)),
+    shapes=Shapes(least_segments=2),
 )

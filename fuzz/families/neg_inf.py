@@ -31,7 +31,8 @@ def _fill(draft: Draft) -> None:
     marked = torch.where(kind == 0, True, torch.where(kind == 1, half, torch.where(kind == 2, one, ~one)))
     marked = marked & draft.written
     draft.m = torch.where(marked, -_INF, draft.m)
-    infinite = _INF * stream.signs("inf ±", *draft.shape)
+    draft.s, draft.o = draft.s.to(torch.float32), draft.o.to(torch.float32)
+    infinite = (_INF * stream.signs("inf ±", *draft.shape)).to(torch.float32)
     contents = {
         "nan": (torch.full(draft.stat_shape, torch.nan), torch.full(draft.shape, torch.nan)),
         "inf": (torch.full(draft.stat_shape, _INF), infinite),
@@ -41,8 +42,8 @@ def _fill(draft: Draft) -> None:
         if name in contents:
             here = marked & (beside == number)
             s, o = contents[name]
-            draft.s = torch.where(here, s.to(torch.float64), draft.s)
-            draft.o = torch.where(here[..., None], o.to(torch.float64), draft.o)
+            draft.s = torch.where(here, s, draft.s)
+            draft.o = torch.where(here[..., None], o, draft.o)
 
 
 FAMILY = Family(

@@ -10,6 +10,7 @@ from fuzz.case import Domain
 from fuzz.draft import Draft
 from fuzz.family import Family, Shapes
 from fuzz.parameters import ROTATE, Choice
+from fuzz.partition import MAX_TILE
 
 KINDS: Final = ("group_edge", "tile_edge", "nonpositive", "int32_edge", "int64_edge")
 """k·S·tile + δ and k·tile + δ with δ in −1 … 1; 0 and below; near 2^31 − 1; near ±2^63 and between."""
@@ -68,11 +69,5 @@ FAMILY = Family(
         "kind": Choice(values=(*KINDS, ROTATE), usual=ROTATE),
         "width": Choice(values=WIDTHS),
     },
-    shapes=Shapes(
-        tokens=(1, 4, 5, 8, 16, 24),
-        heads=(1, 2, 3),
-        segments=(1, 2, 3, 5, 8, 16, 24, 64, 128),
-        rank=(1, 2, 8, 16, 33, 64),
-        tile_size=(1, 2, 3, 7, 16, 64, 127, 128, 1000, 65536, 2**31 - 1),
-    ),
+    shapes=Shapes(tokens=(1, 4, 5, 8, 16, 24, 64, 257), heads=(1, 2, 3), largest_tile=MAX_TILE),
 )

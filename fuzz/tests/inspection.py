@@ -8,7 +8,7 @@ import torch
 
 from fuzz.case import MergeCase
 from fuzz.families import FAMILIES
-from fuzz.parameters import Choice, Flag, Span, Value
+from fuzz.parameters import Choice, Flag, Span, Text, Value
 from fuzz.recipe import Recipe
 
 
@@ -23,6 +23,8 @@ def simplest(family: str) -> dict[str, Value]:
                 plain[name] = parameter.low
             case Flag():
                 plain[name] = False
+            case Text():
+                plain[name] = ""
     return plain
 
 

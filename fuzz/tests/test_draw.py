@@ -8,12 +8,13 @@ from itertools import product
 
 import pytest
 
-from fuzz.draw import draw_recipe
-from fuzz.families import FAMILIES
+from fuzz.draw import COMBINATIONS, combination_of, draw_recipe, signature_limit
+from fuzz.families import DRAWN
 from fuzz.formats import FORMATS
+from fuzz.signatures import Signature, signatures
 from fuzz.strategies import ORDINARY, Size
 
-ROUND = len(FAMILIES) * len(FORMATS)
+ROUND = COMBINATIONS
 
 ELSEWHERE = """
 import sys
@@ -29,7 +30,7 @@ def test_consecutive_numbers_meet_every_family_with_every_dtype_once(start):
     for number in range(start, start + ROUND):
         recipe = draw_recipe(0, number)
         met[recipe.family, recipe.dtype] += 1
-    assert met == Counter(product(FAMILIES, FORMATS))
+    assert met == Counter(product(DRAWN, FORMATS))
 
 
 def test_another_process_in_another_order_draws_the_same(tmp_path):
@@ -61,7 +62,7 @@ def test_sizes_are_kept_and_ordinary_draws_are_neither_tiny_nor_huge():
     drawn = [draw_recipe(9, number) for number in range(3 * ROUND)]
     outputs = sorted(recipe.outputs for recipe in drawn)
     assert outputs[-1] <= ORDINARY.outputs
-    assert 200 <= outputs[len(outputs) // 2] <= 2000
+    assert 200 <= outputs[len(outputs) // 2] <= 3000
     assert any(recipe.rank == 512 and recipe.outputs > 512 for recipe in drawn)
     elements = [recipe.outputs * recipe.segments for recipe in drawn]
     # A single row may be larger than that: S = 257 with R = 1024.
@@ -70,12 +71,17 @@ def test_sizes_are_kept_and_ordinary_draws_are_neither_tiny_nor_huge():
     assert max(recipe.outputs for recipe in large) > ORDINARY.outputs
 
 
-def test_every_value_of_every_parameter_is_drawn():
-    seen: dict[str, Counter[tuple[str, object]]] = {name: Counter() for name in FAMILIES}
+def test_every_value_of_every_parameter_is_drawn_and_the_sizes_of_production():
+    seen: dict[str, Counter[tuple[str, object]]] = {name: Counter() for name in DRAWN}
+    tokens, heads = set(), set()
     for number in range(20 * ROUND):
-        recipe = draw_recipe(3, number)
+        recipe = draw_recipe(5, number)
         seen[recipe.family].update(recipe.params.items())
-    for name, family in FAMILIES.items():
+        tokens.add(recipe.tokens)
+        heads.add(recipe.heads)
+    assert {1, 257, 1000, 2000} <= tokens
+    assert {1, 64, 96, 97, 128} <= heads
+    for name, family in DRAWN.items():
         for key, parameter in family.parameters.items():
             values = {value for (which, value), _ in seen[name].items() if which == key}
             wanted = getattr(parameter, "values", None)
@@ -83,6 +89,36 @@ def test_every_value_of_every_parameter_is_drawn():
                 assert values == set(wanted), (name, key)
             else:
                 assert len(values) >= 2, (name, key)
+
+
+def signature_of(recipe):
+    return Signature(segments=recipe.segments, rank=recipe.rank, tile_size=recipe.tile_size)
+
+
+@pytest.mark.parametrize("seed", [0, 7, 2**64 - 1])
+def test_a_round_meets_the_first_eight_signatures_of_its_seed_and_no_other(seed):
+    met = {signature_of(draw_recipe(seed, number)) for number in range(ROUND)}
+    assert met == set(signatures(seed, 8))
+
+
+def test_later_rounds_meet_those_that_the_limit_says():
+    for first, last, most in ((1, 6, 24), (6, 20, 64)):
+        numbers = range(first * ROUND, last * ROUND, 5)
+        assert {signature_limit(number) for number in numbers} == {most}
+        met = {signature_of(draw_recipe(4, number)) for number in numbers}
+        assert met <= set(signatures(4, most))
+        assert len(met) > 0.8 * most
+
+
+def test_the_limit_grows_slowly_for_ever():
+    limits = [signature_limit(turn * ROUND - step) for turn in (1, 6, 20) for step in (1, 0)]
+    assert limits[:5] == [8, 24, 24, 64, 64]
+    assert 64 < limits[5] < 80
+    assert signature_limit(0) == 8
+    later = [signature_limit(ROUND * 2**k) for k in range(5, 60)]
+    assert later == sorted(later)
+    assert later[-1] < 600
+    assert combination_of(ROUND) == combination_of(0)
 
 
 def test_a_negative_number_is_refused():

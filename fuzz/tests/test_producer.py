@@ -7,7 +7,7 @@ from fuzz.bits import MAX_EXTENT
 from fuzz.case import Domain
 from fuzz.draft import Draft
 from fuzz.draw import draw_recipe
-from fuzz.families import FAMILIES
+from fuzz.families import DRAWN
 from fuzz.families.producer import EMPTY_AS, FAULTS, REACH, batch_of, problem_of
 from fuzz.partition import tiles_per_segment_of
 from fuzz.recipe import expand
@@ -19,7 +19,7 @@ INF = float("inf")
 def drawn(count: int, fault: bool):
     """Return the first producer recipes of a stream, with a fault or without."""
     found = []
-    for number in range(0, MAX_EXTENT, len(FAMILIES)):
+    for number in range(0, MAX_EXTENT, len(DRAWN)):
         one = draw_recipe(17, number)
         assert one.family == "producer"
         if (one.params["fault"] != "none") == fault:

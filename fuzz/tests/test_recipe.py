@@ -5,13 +5,13 @@ import json
 import pytest
 
 from fuzz.draw import draw_recipe
-from fuzz.families import FAMILIES
+from fuzz.families import DRAWN
 from fuzz.recipe import Recipe
 from fuzz.tests.inspection import recipe
 
 
 def test_text_and_back_for_every_family():
-    for number in range(2 * len(FAMILIES)):
+    for number in range(2 * len(DRAWN)):
         drawn = draw_recipe(1, number)
         text = drawn.to_json()
         assert "\n" not in text
