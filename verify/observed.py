@@ -24,6 +24,8 @@ class FaultKind(StrEnum):
     CRASH = "CRASH"
     TIMEOUT = "TIMEOUT"
     COMPILE_ERROR = "COMPILE_ERROR"
+    NONDETERMINISTIC = "NONDETERMINISTIC"
+    BROKEN_LAW = "BROKEN_LAW"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,41 @@
+"""A kernel gives the same bits every time, and a later call leaves an earlier result alone."""
+
+from __future__ import annotations
+
+import torch
+
+from fuzz.case import MergeCase
+from verify.laws.conditions import with_values
+from verify.laws.evidence import Evidence
+from verify.laws.law import Checked, Law, Trial
+from verify.laws.unchanged import unchanged
+from verify.observed import FaultKind
+
+
+def _check(trial: Trial) -> Checked:
+    evidence = Evidence("repeat", trial, FaultKind.NONDETERMINISTIC)
+    # Demands hold copies: the kernel may have kept what it handed out.
+    demands = unchanged(trial, evidence.everywhere)
+    again = evidence.call(trial.case, said := "a second call")
+    if again is not None:
+        evidence.demand(again, said, *demands)
+    # In between another case of the same shape, by which whatever the kernel has kept would be replaced.
+    if evidence.call(_another(trial.case), said := "a call on other values") is not None:
+        evidence.demand(trial.returned, f"the first result looked at again after {said}", *demands)
+    third = evidence.call(trial.case, said := "a third call")
+    if third is not None:
+        evidence.demand(third, said, *demands)
+    return evidence.checked()
+
+
+def _another(case: MergeCase) -> MergeCase:
+    longest = min(case.S * case.tile_size, torch.iinfo(case.seq_lens.dtype).max)
+    lengths = torch.where(case.seq_lens > 1, 1, longest).to(case.seq_lens.dtype)
+    return with_values(case, o=-case.segm_output, lengths=lengths)
+
+
+LAW = Law(
+    name="repeat",
+    promise="the same call gives the same bits, and no later call changes an earlier result",
+    check=_check,
+)
