@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 from torch import Tensor
 
+from fuzz.bits import exponent_of, power_of_two
 from fuzz.case import MergeCase
 from fuzz.formats import FORMATS, Format
-from verify.bounds import Bounds, second_terms
+from verify.bounds import Bounds, load_bounds, second_terms
 from verify.observed import Fault, FaultKind, Returned, decimal
 from verify.oracle.target import Kind
 from verify.oracle.values import Exact, ExactValues
@@ -22,8 +24,10 @@ class JudgedValues:
 
     result: str
     """`output` or `lse`."""
+    inside: Tensor
+    """bool: the bounds speak of the value."""
     number: Tensor
-    """bool: a number was wanted and a number or an infinity was got, so that there is an error."""
+    """bool: inside, a number was wanted and a number or an infinity was got, so that there is an error."""
     error: Tensor
     """float64 signed error in ulp; NaN where no arithmetic can tell it."""
     steps: Tensor
@@ -31,9 +35,9 @@ class JudgedValues:
     bound: Tensor
     """float64 bound on |error|, in ulp."""
     judged: Tensor
-    """float64 max(0, |error| − second term), in ulp."""
+    """float64 max(0, |error| − second term), in the ulp of the first term: failed is what exceeds that."""
     failed: Tensor
-    """bool: outside the bound, or not the NaN, infinity or number that it should be."""
+    """bool: beyond the bound, or not the NaN, infinity or number that it should be; or never written."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,10 +48,15 @@ class Judged:
     lse: JudgedValues
     faults: tuple[Fault, ...]
     """At most one per kind and result, each with its worst place."""
+    out_of_domain: dict[str, int]
+    """Rows with a value that the bounds do not speak of, by reason."""
 
 
 def judge(case: MergeCase, returned: Returned, exact: Exact, bounds: Bounds) -> Judged:
-    """Compare output and lse with the exact values; every value is within its bound or failed."""
+    """Compare output and lse with the exact values; every value is within its bound or failed.
+
+    Values of which the bounds do not speak fail only if they were never written.
+    """
     terms = second_terms(case, bounds)
     single = FORMATS["float32"]
     output = _judge(
@@ -64,7 +73,17 @@ def judge(case: MergeCase, returned: Returned, exact: Exact, bounds: Bounds) -> 
         *_faults(output, returned.output, exact.output, returned.unwritten_output),
         *_faults(lse, returned.lse, exact.lse, returned.unwritten_lse),
     )
-    return Judged(output=output, lse=lse, faults=faults)
+    return Judged(output=output, lse=lse, faults=faults, out_of_domain=terms.out_of_domain)
+
+
+def keeps_fp32(case: MergeCase, returned: Returned, exact: Exact) -> bool:
+    """Tell whether every value is within the bounds of a merge that computes in float32, where they speak."""
+    return not judge(case, returned, exact, _fp32()).faults
+
+
+@cache
+def _fp32() -> Bounds:
+    return load_bounds("fp32")
 
 
 def _judge(
@@ -77,21 +96,30 @@ def _judge(
     bounds: Bounds,
 ) -> JudgedValues:
     error = error_ulp(got, exact, fmt)
-    number = (exact.kind == Kind.NUMBER) & ~error.isnan()
+    inside = term.isfinite()
+    number = inside & (exact.kind == Kind.NUMBER) & ~error.isnan()
     # Where the truth is no number the term means nothing: equality alone decides there.
     term_ulp = torch.where(number, term * per_ulp(got, exact, fmt), 0.0)
-    bound = bounds.ulp + term_ulp
+    unit = _rise(got, exact, fmt) if bounds.at_result else torch.ones_like(error)
+    bound = bounds.ulp * unit + term_ulp
     return JudgedValues(
         result=result,
+        inside=inside,
         number=number,
         error=error,
         steps=steps(got, exact, fmt),
         bound=bound,
-        judged=torch.where(number, (error.abs() - term_ulp).clamp(min=0.0), 0.0),
+        judged=torch.where(number, ((error.abs() - term_ulp) / unit).clamp(min=0.0), 0.0),
         # Not `error > bound`: a NaN on either side must fail. What was never written is no answer even
         # where the marker happens to be right.
-        failed=~(error.abs() <= bound) | unwritten,
+        failed=(inside & ~(error.abs() <= bound)) | unwritten,
     )
+
+
+def _rise(got: Tensor, exact: ExactValues, fmt: Format) -> Tensor:
+    """Return the ulp of a result in that of the exact value, a power of two; 1 where it is no larger."""
+    exponent = exponent_of(got.double().nan_to_num(nan=0.0)).clamp(fmt.emin, fmt.emax)
+    return power_of_two((exponent - exact.exponent).clamp(min=0))
 
 
 def _faults(judged: JudgedValues, got: Tensor, exact: ExactValues, unwritten: Tensor) -> list[Fault]:

@@ -1,4 +1,4 @@
-"""Find the kernel that `--kernel` names."""
+"""Find the kernel that `--kernel` names, and what it says that it supports."""
 
 from __future__ import annotations
 
@@ -7,16 +7,23 @@ import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from verify.subjects.capabilities import Capabilities, capabilities_of
+from verify.subjects.declare import ATTRIBUTE
 
 # Names that need no path. The value is what anybody could have typed instead.
 NAMED = {
     "mla_merge": "mla_merge:merge_mla_segments_triton",
     "baseline_fp32": "verify.subjects.baseline_fp32:merge_fp32",
 }
+
+# What is declared of kernels that must know nothing of this package.
+_DECLARED = {"mla_merge:merge_mla_segments_triton": {"exact": True}}
 
 _LISTED = 12
 
@@ -39,10 +46,12 @@ class Subject:
     """Of the file that defines the function; empty when it has none."""
     merge: Callable[..., Any]
     """Called as merge(segm_output, segm_max, segm_expsum, seq_lens, tile_size, out_dtype)."""
+    capabilities: Capabilities = field(default_factory=Capabilities)
+    """What it supports and promises; everything unless it says otherwise."""
 
 
 def load_subject(spec: str) -> Subject:
-    """Import the kernel that `spec` names; raise SubjectError for anything that is not a callable."""
+    """Import the kernel that `spec` names; raise SubjectError where it is none or declares nonsense."""
     path = NAMED.get(spec, spec)
     place, _, function = path.rpartition(":")
     if not place or not function:
@@ -64,7 +73,50 @@ def load_subject(spec: str) -> Subject:
         raise SubjectError(
             f"--kernel {spec!r}: {place} has no callable {function!r}; its functions are {have}"
         )
-    return Subject(name=_short_name(spec), import_path=path, source_sha256=_source_sha256(merge), merge=merge)
+    return Subject(
+        name=_short_name(spec),
+        import_path=path,
+        source_sha256=_source_sha256(merge),
+        merge=merge,
+        capabilities=_capabilities(spec, path, module, function, merge),
+    )
+
+
+def _capabilities(spec: str, path: str, module: Any, function: str, merge: Any) -> Capabilities:
+    """Read what is declared of a kernel, by its decorator or in the file beside it."""
+    file = Path(getattr(module, "__file__", None) or "nowhere").with_suffix(".toml")
+    sources = {
+        "": _DECLARED.get(path),
+        f"@supports of {function}": getattr(merge, ATTRIBUTE, None),
+        f"[mla-verify.{function}] in {file.name}": _table(spec, file, module).get(function),
+    }
+    found = {source: declared for source, declared in sources.items() if declared is not None}
+    if len(found) > 1:
+        raise SubjectError(f"--kernel {spec!r}: it is declared twice, by {' and by '.join(found)}")
+    for source, declared in found.items():
+        try:
+            return capabilities_of(declared)
+        except ValueError as error:
+            raise SubjectError(f"--kernel {spec!r}: {source}: {error}") from None
+    return Capabilities()
+
+
+def _table(spec: str, file: Path, module: Any) -> Mapping[str, Mapping[str, Any]]:
+    """Return the declarations in the file beside a module, by function; none where there is no such file."""
+    if not file.is_file():
+        return {}
+    try:
+        table: dict[str, dict[str, Any]] = tomllib.loads(file.read_text()).get("mla-verify", {})
+    except (OSError, ValueError) as error:
+        raise SubjectError(f"--kernel {spec!r}: {file}: {' '.join(str(error).split())}") from error
+    # What is not a function of the module was meant for one, and would be ignored.
+    for function, declared in table.items() if isinstance(table, dict) else [("mla-verify", None)]:
+        if not (isinstance(declared, dict) and callable(getattr(module, function, None))):
+            raise SubjectError(
+                f"--kernel {spec!r}: {file.name}: wanted tables [mla-verify.FUNCTION], and {function} is "
+                "none or not of a function in the module beside it"
+            )
+    return table
 
 
 def _functions_of(module: Any) -> list[str]:
