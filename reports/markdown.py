@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from reports.records import Finding, Report
 from reports.strata import Stratum
 
 _ROWS = 40  # strata shown; report.json holds them all
 _FINDINGS = 20
+_NOTES = 20
+_GROUPS = 4  # of a finding
+_REASONS = 20
 
 
 def to_markdown(report: Report) -> str:
     """Write the summary, worst first."""
-    parts = [f"# {verdict_line(report)}", _setting(report)]
+    parts = [f"# {verdict_line(report)}", *(f"> note: {_cell(note)}" for note in report.notes[:_NOTES])]
+    parts.append(_setting(report))
     if report.findings:
         parts.append(f"## Findings ({len(report.findings)})")
         parts += [_finding(finding) for finding in report.findings[:_FINDINGS]]
         if len(report.findings) > _FINDINGS:
             parts.append(f"… and {len(report.findings) - _FINDINGS} more in report.json.")
     parts += ["## Errors by dtype", _by_dtype(report.strata)]
+    for title, name in (("Unsupported", "unsupported"), ("Out of domain", "out_of_domain")):
+        if report.totals.get(name):
+            parts += [f"## {title}", _reasons(report.totals[name], title)]
+    if report.totals.get("laws"):
+        parts += ["## Laws", _laws(report.totals["laws"])]
     worst = sorted(report.strata, key=lambda stratum: (stratum.failed == 0, -stratum.margin))
     parts += ["## Worst strata", _strata(worst[:_ROWS])]
     return "\n\n".join(parts) + "\n"
@@ -69,13 +79,18 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _setting(report: Report) -> str:
     environment, run, totals = report.environment, report.run, report.totals
-    cases = f"{totals['cases']} of {totals['planned']} planned cases"
+    planned = f" of {totals['planned']} planned" if totals["planned"] is not None else ""
+    streams = ", ".join(f"{name} {count}" for name, count in run.get("streams", {}).items())
+    cases = f"{totals['cases']}{planned} cases{f' ({streams})' if streams else ''}"
+    time = f"{totals['elapsed_s']:.1f} s"
+    time += f", {totals['compile_s']:.1f} s of compiling" if totals.get("compile_s") else ""
     stopped = f", stopped by {run['stopped_by']}" if run["stopped_by"] else ""
+    shard = f", shard {run['shard']}" if run.get("shard", "0/1") != "0/1" else ""
     rows = [
         ("kernel", f"{report.subject['import_path']} (source sha256 {report.subject['source_sha256'][:12]})"),
         ("mode", f"{run['mode']} on {environment['device']}"),
         ("versions", ", ".join(f"{name} {version}" for name, version in environment["versions"].items())),
-        ("profile", f"{run['profile']}, seed {run['seed']}: {cases} in {totals['elapsed_s']:.1f} s{stopped}"),
+        ("profile", f"{run['profile']}, seed {run['seed']}{shard}: {cases} in {time}{stopped}"),
         (
             "oracle",
             f"certified {report.oracle['certified_fraction']:.0%}, at most {report.oracle['bits']} bits",
@@ -85,7 +100,34 @@ def _setting(report: Report) -> str:
             f"{report.tool['revision'][:12]}{' with local changes' if report.tool['dirty'] else ''}",
         ),
     ]
+    if report.coverage.get("cells"):
+        rows.append(("search", _search(report.coverage)))
     return table(("", "measured on"), rows)
+
+
+def _search(coverage: Mapping[str, Any]) -> str:
+    said = [f"{len(coverage['cells'])} behaviour cells reached"]
+    for name, stream in (("discovery", "drawn cases"), ("hunt_discovery", "the hunt")):
+        if coverage.get(name):
+            number, margin = coverage[name][-1]
+            said.append(
+                f"{stream} came no nearer to a bound after case {number} (margin {float(margin):.6g})"
+            )
+    return "; ".join(said)
+
+
+def _reasons(counts: Mapping[str, int], title: str) -> str:
+    what = "cases" if title == "Unsupported" else "rows"
+    most = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    shown = [(reason, str(count)) for reason, count in most[:_REASONS]]
+    if len(most) > _REASONS:
+        shown.append((f"{len(most) - _REASONS} other reasons", str(sum(n for _, n in most[_REASONS:]))))
+    return table(("reason", what), shown)
+
+
+def _laws(laws: Mapping[str, Mapping[str, int]]) -> str:
+    rows = [(law, str(seen.get("cases", 0)), str(seen.get("rows", 0))) for law, seen in laws.items()]
+    return table(("law", "cases", "rows it spoke of"), rows)
 
 
 def _finding(finding: Finding) -> str:
@@ -100,6 +142,10 @@ def finding_lines(finding: Finding) -> list[str]:
     lines = []
     shape = " ".join(f"{name}={size}" for name, size in finding.shape.items())
     lines.append(f"case    {shape}{' (shrunk)' if finding.shrunk else ''}, first seen in {finding.case}")
+    for group in finding.groups[1 : 1 + _GROUPS]:
+        lines.append(f"also    {group['cases']} cases of {group['group']}, first {group['case']}")
+    if len(finding.groups) > 1 + _GROUPS:
+        lines.append(f"also    {len(finding.groups) - 1 - _GROUPS} more groups of cases")
     if finding.where is not None:
         lines.append("where   " + " ".join(f"{name} {index}" for name, index in finding.where.items()))
     lines += [f"{name:<7} {value}" for name, value in finding.values.items()]

@@ -66,6 +66,10 @@ class Finding:
     """Whether the stored case is smaller than the one that was drawn."""
     similar: int
     """How many cases of the run showed the same fault, this one included."""
+    groups: tuple[dict[str, Any], ...] = ()
+    """The groups of faults that shrank to the stored case, the one described here first, each with `group`
+    (its name, ending in /FAMILY), `first` (the rank of the first case among those of all shards), `case`
+    (that case) and `cases`, which add up to `similar`."""
     repro: dict[str, str]
     """file, sha256 and command of the replay."""
     issue: str = ""
@@ -79,7 +83,8 @@ class Report:
     tool: dict[str, Any]
     """name, version, git revision, dirty."""
     run: dict[str, Any]
-    """id, started, finished, argv, profile, seed, workers, mode, status, exit_code, config."""
+    """id, started, finished, argv, profile, max_cases, seed, families, dtypes, laws, shard, streams, workers,
+    mode, status, stopped_by, exit_code, config; after a combination `shards`: what each of them had apart."""
     environment: dict[str, Any]
     """device, arch, driver, library versions, variables that change numerics."""
     subject: dict[str, Any]
@@ -89,12 +94,15 @@ class Report:
     bounds: dict[str, Any]
     """file, sha256, the numbers used."""
     totals: dict[str, Any]
-    """cases, outputs, passed, failed, known, unsupported, out_of_domain, elapsed_s, outputs_per_s."""
+    """planned, cases, passed, failed, outputs, values, known, unsupported {reason: n},
+    out_of_domain {reason: n}, laws {law: {cases, rows}}, elapsed_s, compile_s, outputs_per_s."""
     strata: tuple[Stratum, ...] = ()
     """Worst margin first."""
     findings: tuple[Finding, ...] = ()
     """Most frequent first."""
     coverage: dict[str, Any] = field(default_factory=dict)
-    """Cases per family and per family and dtype."""
+    """cases {"family dtype": n}, cells {cell: visits}, discovery and hunt_discovery [[case, margin], …]."""
     artifacts: tuple[dict[str, str], ...] = ()
     """path and sha256 of the files written beside the report."""
+    notes: tuple[str, ...] = ()
+    """What a reader should know before the verdict, one line each."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,24 @@ from reports.records import SCHEMA, Finding, Number, Report
 from reports.strata import EDGES, Stratum, StratumKey
 
 _NON_FINITE = ("inf", "-inf", "nan")
+
+
+# What every rendering reads, by the types that JSON gives: a report without it is none.
+_NEEDED: dict[str, dict[str, type | tuple[type, ...]]] = {
+    "tool": {"name": str, "version": str, "revision": str, "dirty": bool},
+    "run": {"profile": str, "seed": int, "mode": str, "status": str, "stopped_by": str, "exit_code": int},
+    "environment": {"device": str, "versions": dict},
+    "subject": {"name": str, "import_path": str, "source_sha256": str},
+    "oracle": {"certified_fraction": (int, float), "bits": int},
+    "bounds": {},
+    "totals": {
+        **dict.fromkeys(("cases", "failed", "outputs", "known"), int),
+        "planned": (int, type(None)),
+        "unsupported": dict,
+        "elapsed_s": (int, float),
+    },
+    "coverage": {},
+}
 
 
 def to_json(report: Report) -> str:
@@ -29,14 +47,16 @@ def to_json(report: Report) -> str:
         elif part.name == "findings":
             value = [_record_out(finding) for finding in value]
         body[part.name] = value
-    return json.dumps(_plain(body), indent=1, allow_nan=False) + "\n"
+    return (
+        "{\n" + ",\n".join(f" {json.dumps(name)}: {_text(value)}" for name, value in body.items()) + "\n}\n"
+    )
 
 
 def from_json(text: str) -> Report:
     """Read a report; raise ValueError, in one line, for anything that is not one."""
     try:
-        body = json.loads(text)
-    except json.JSONDecodeError as error:
+        body = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"not a report: the JSON breaks off or is damaged ({error})") from None
     if not isinstance(body, dict) or body.get("schema") != SCHEMA:
         came = body.get("schema") if isinstance(body, dict) else type(body).__name__
@@ -44,12 +64,26 @@ def from_json(text: str) -> Report:
     known = {part.name for part in fields(Report)}
     try:
         parts = {name: value for name, value in body.items() if name in known}
+        for part, wanted in _NEEDED.items():
+            _check(part, parts[part], dict)
+            for name, kind in wanted.items():
+                _check(f"{part}.{name}", parts[part][name], kind)
         parts["strata"] = tuple(_stratum_in(row) for row in body["strata"])
         parts["findings"] = tuple(_finding_in(row) for row in body["findings"])
         parts["artifacts"] = tuple(body["artifacts"])
+        parts["notes"] = tuple(_check("a note", note, str) for note in body.get("notes", ()))
         return Report(**parts)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise ValueError(f"not a report: a part is missing or malformed ({error!r})") from None
+
+
+def read_report(file: Path) -> Report:
+    """Read a report's file; OSError where it cannot be opened, ValueError where it holds no report."""
+    content = file.read_bytes()
+    try:
+        return from_json(content.decode())
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
 
 
 def write_text(path: Path, text: str) -> None:
@@ -59,6 +93,25 @@ def write_text(path: Path, text: str) -> None:
     # A message may hold what no encoding knows; it must not cost the report.
     scratch.write_text(text, encoding="utf-8", errors="backslashreplace")
     os.replace(scratch, path)
+
+
+def _text(value: Any) -> str:
+    """Write a part, a list with a line for each of its rows: small, and yet a diff tells rows apart."""
+    plain = _plain(value)
+    if isinstance(plain, list) and plain:
+        return "[\n" + ",\n".join("  " + json.dumps(row, allow_nan=False) for row in plain) + "\n ]"
+    return json.dumps(plain, indent=1, allow_nan=False).replace("\n", "\n ")
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _check(name: str, value: Any, kind: type | tuple[type, ...]) -> Any:
+    wanted = kind if isinstance(kind, tuple) else (kind,)
+    if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
+        raise TypeError(f"{name} is {value!r:.50}")
+    return value
 
 
 def _plain(value: Any) -> Any:
@@ -98,11 +151,19 @@ def stratum_record(stratum: Stratum) -> dict[str, Any]:
 def _stratum_in(row: dict[str, Any]) -> Stratum:
     counts = [0] * (len(EDGES) - 1)
     for (lower, _), count in zip(row["histogram"]["edges"], row["histogram"]["counts"], strict=True):
-        counts[EDGES.index(lower)] = count
-    named = {part.name for part in fields(Stratum)} - {"key", "counts"}
-    values = {name: _number_in(row[name]) for name in named}
-    key = StratumKey(*(row[name] for name in StratumKey._fields))
-    return Stratum(key=key, counts=tuple(counts), **values)
+        counts[EDGES.index(lower)] += _check("a count", count, int)
+    values: dict[str, Any] = {
+        "key": StratumKey(*(_check(name, row[name], str) for name in StratumKey._fields))
+    }
+    default = Stratum(key=values["key"], counts=tuple(counts))
+    for part in fields(Stratum):
+        if part.name not in ("key", "counts"):
+            value, kind = _number_in(row[part.name]), type(getattr(default, part.name))
+            values[part.name] = _check(part.name, value, (int, float) if kind is float else kind)
+    stratum = replace(default, **values)
+    if sum(counts) != stratum.numbers or not stratum.margin >= 0:
+        raise ValueError(f"the numbers of {stratum.key} contradict each other")
+    return stratum
 
 
 def _finding_in(row: dict[str, Any]) -> Finding:
@@ -111,8 +172,19 @@ def _finding_in(row: dict[str, Any]) -> Finding:
         values[name] = Number(**values[name]) if values[name] is not None else None
     for name in ("ulp", "bound"):
         values[name] = _number_in(values[name])
+        _check(name, values[name], (float, int, type(None)))
+    for name in ("id", "kind", "family", "result", "message", "case"):
+        _check(name, values[name], str)
+    _check("similar", values["similar"], int)
+    values["groups"] = tuple(_group_in(group) for group in values["groups"])
     return Finding(**values)
 
 
+def _group_in(group: dict[str, Any]) -> dict[str, Any]:
+    for name, kind in (("group", str), ("first", int), ("cases", int), ("case", str)):
+        _check(name, group[name], kind)
+    return group
+
+
 def _number_in(value: Any) -> Any:
-    return float(value) if value in _NON_FINITE else value
+    return float(value) if isinstance(value, str) and value in _NON_FINITE else value

@@ -1,13 +1,16 @@
 """What was measured in one stratum: all values of one family, domain, dtype and result.
 
-Every field merges exactly (maxima, integer counts, a sum), so that a campaign may be judged in any
-number of pieces. Quantiles are read from the histogram and rounded up to the edge of their bin.
+Every field merges exactly and in any order (maxima, integer counts, an integer sum, the witness of a
+total order), so that a campaign may be judged in any number of pieces. Quantiles are read from the
+histogram and rounded up to the edge of their bin.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import NamedTuple
 
 # 64 bins a ulp up to the limit of a correct rounding, where nearly all values lie, then ever wider ones.
@@ -16,6 +19,9 @@ EDGES: tuple[float, ...] = (
     *(0.501, 0.51, 0.55, 0.6, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 100.0, 1e3, 1e4, 1e6, 1e9),
     math.inf,
 )
+
+UNIT_LOG2 = -32
+"""Signed errors are summed as integers, in units of 2^-32 ulp: a sum of floats depends on their order."""
 
 
 class StratumKey(NamedTuple):
@@ -51,14 +57,21 @@ class Stratum:
     bound: float = 0.0
     """Largest bound on |error| that any of the values was granted, in ulp."""
     witness: str = ""
-    """The case that reached `margin`, as verify.replay takes it, with the position inside it."""
-    sum_ulp: float = 0.0
-    """Sum of the signed errors, in ulp."""
+    """The first case that reached `margin`, as verify.replay takes it, with the position inside it."""
+    sum_units: int = 0
+    """Sum of the signed errors, each rounded to units of 2^-32 ulp."""
     counts: tuple[int, ...] = (0,) * (len(EDGES) - 1)
     """Histogram of |error| over `EDGES`; a bin holds its lower edge."""
 
+    @staticmethod
+    def in_units(ulp: float) -> int:
+        """Return a finite error in units of 2^-32 ulp, to nearest, ties to even; ValueError for no number."""
+        if not math.isfinite(ulp):
+            raise ValueError(f"an error of {ulp} ulp cannot be summed")
+        return round(Fraction(ulp) * (1 << -UNIT_LOG2))
+
     def merged(self, other: Stratum) -> Stratum:
-        """Return the stratum of both populations together."""
+        """Return the stratum of both populations together; ValueError for another key."""
         if self.key != other.key:
             raise ValueError(f"cannot merge stratum {other.key} into {self.key}")
         return replace(
@@ -72,8 +85,8 @@ class Stratum:
             judged_ulp=max(self.judged_ulp, other.judged_ulp),
             margin=max(self.margin, other.margin),
             bound=max(self.bound, other.bound),
-            witness=other.witness if other.margin > self.margin or not self.witness else self.witness,
-            sum_ulp=self.sum_ulp + other.sum_ulp,
+            witness=min(self, other, key=_rank_of_witness).witness,
+            sum_units=self.sum_units + other.sum_units,
             counts=tuple(a + b for a, b in zip(self.counts, other.counts, strict=True)),
         )
 
@@ -90,9 +103,22 @@ class Stratum:
     @property
     def mean_signed_ulp(self) -> float:
         """Mean signed error, in ulp: a bias of the rounding shows here."""
-        return self.sum_ulp / self.numbers if self.numbers else 0.0
+        return self.sum_units / (self.numbers << -UNIT_LOG2) if self.numbers else 0.0
 
     @property
     def misrounded_fraction(self) -> float:
         """Share of the numbers that are not the correctly rounded value."""
         return self.misrounded / self.numbers if self.numbers else 0.0
+
+
+def case_order(name: str) -> tuple[object, ...]:
+    """Return a key that sorts names of cases by seed and number where they hold some, then as text."""
+    # Digits stand at the odd places. They are compared by length first: int() refuses very long ones.
+    parts = re.split(r"([0-9]+)", name)
+    digits = [part.lstrip("0") for part in parts[1::2]]
+    parts[1::2] = [f"{len(number):09d} {number}" for number in digits]
+    return (*parts, name)
+
+
+def _rank_of_witness(stratum: Stratum) -> tuple[object, ...]:
+    return (-stratum.margin, not stratum.witness, case_order(stratum.witness))

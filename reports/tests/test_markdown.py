@@ -60,3 +60,50 @@ def test_what_failed_comes_before_what_came_close():
 
 def test_huge_margins_stay_readable():
     assert "worst margin 1.424e+45 " in verdict_line(report(strata=(stratum(margin=1.424e45),)))
+
+
+def test_notes_stand_below_the_verdict_before_all_else():
+    text = to_markdown(report(notes=("judge\nby | fp32 <b>", *["more"] * 50)))
+    lines = text.splitlines()
+    assert lines[2] == "> note: judge by \\| fp32 &lt;b>"
+    assert text.count("> note") == 20
+
+
+def test_what_was_not_judged_is_shown_by_reason_the_most_frequent_first():
+    reasons = {"S outside pow2": 3, "dtype float16": 70, **{f"reason {i}": 1 for i in range(30)}}
+    text = to_markdown(report(totals=totals(unsupported=reasons, out_of_domain={"overflow": 5})))
+    rows = text[text.index("## Unsupported") :].splitlines()
+    assert rows[4:6] == ["| dtype float16 | 70 |", "| S outside pow2 | 3 |"]
+    assert "| 12 other reasons | 12 |" in rows
+    assert "## Out of domain\n\n| reason | rows |\n| --- | --- |\n| overflow | 5 |" in text
+    plain = to_markdown(report())
+    assert "Unsupported" not in plain
+    assert "domain\n" not in plain
+    assert "Laws" not in plain
+
+
+def test_laws_are_shown_with_how_often_they_spoke():
+    text = to_markdown(report(totals=totals(laws={"tail": {"cases": 4, "rows": 0}})))
+    assert "| law | cases | rows it spoke of |\n| --- | --- | --- |\n| tail | 4 | 0 |" in text
+
+
+def test_the_setting_tells_shard_streams_and_search():
+    run = {**report().run, "shard": "2/4", "streams": {"corpus": 2, "drawn": 7}}
+    coverage = {"cells": {"a": 1, "b": 1}, "discovery": [[0, 0.5], [12, 0.75]], "hunt_discovery": []}
+    text = to_markdown(
+        report(run=run, coverage=coverage, totals=totals(planned=None, cases=9, compile_s=0.5))
+    )
+    assert "quick, seed 0, shard 2/4: 9 cases (corpus 2, drawn 7) in 1.5 s, 0.5 s of compiling" in text
+    assert (
+        "2 behaviour cells reached; drawn cases came no nearer to a bound after case 12 (margin 0.75)" in text
+    )
+    assert "the hunt" not in text
+    assert "shard" not in to_markdown(report())
+
+
+def test_a_finding_names_the_other_groups_of_cases():
+    groups = [{"group": f"CRASH//{i}", "first": i, "cases": 9 - i, "case": f"0/{i}"} for i in range(9)]
+    lines = finding_lines(finding(groups=tuple(groups)))
+    assert lines[1] == "also    8 cases of CRASH//1, first 0/1"
+    assert lines[5] == "also    4 more groups of cases"
+    assert not any(line.startswith("also") for line in finding_lines(finding()))

@@ -1,8 +1,10 @@
+import itertools
 import math
+import random
 
 import pytest
 
-from reports.strata import EDGES
+from reports.strata import EDGES, Stratum
 from reports.tests.examples import stratum
 
 
@@ -24,7 +26,7 @@ def test_merging_keeps_the_worst_and_adds_the_rest():
         assert merged.failed == 2
         assert merged.cases == 2
         assert merged.numbers == 20
-        assert merged.sum_ulp == 0.5
+        assert merged.sum_units == 2 * Stratum.in_units(0.25)
         assert sum(merged.counts) == 20
 
 
@@ -41,6 +43,55 @@ def test_quantiles_round_up_to_the_edge_of_their_bin():
 
 
 def test_means_of_an_empty_population_are_zero():
-    empty = stratum(numbers=0, misrounded=0, sum_ulp=0.0)
+    empty = stratum(numbers=0, misrounded=0, sum_units=0)
     assert empty.mean_signed_ulp == 0.0
     assert empty.misrounded_fraction == 0.0
+
+
+def test_the_sum_of_errors_has_a_unit_and_rounds_to_it():
+    assert Stratum.in_units(0.5) == 1 << 31
+    assert [Stratum.in_units(k * 2.0**-33) for k in (1, -1, 3, -3, 5)] == [0, 0, 2, -2, 2]
+    assert Stratum.in_units(-(2.0**300)) == -(1 << 332)
+    assert stratum(numbers=4, sum_units=Stratum.in_units(-1.0)).mean_signed_ulp == -0.25
+    for error in (math.inf, -math.inf, math.nan):
+        with pytest.raises(ValueError, match="cannot be summed"):
+            Stratum.in_units(error)
+
+
+def test_merging_gives_the_same_in_every_order_and_grouping():
+    drawn = random.Random(7)
+    names = (
+        "7/10 at [0]",
+        "7/9 at [0]",
+        "7/9 at [10]",
+        "7/9 at [2]",
+        "hunt/7/0/1/3 at [0]",
+        "70/1",
+        "",
+        "7/009",
+    )
+    for _ in range(40):
+        parts = [
+            stratum(
+                margin=drawn.choice((0.5, 0.995)) if name else 0.0,
+                witness=name,
+                max_ulp=drawn.random(),
+                sum_units=Stratum.in_units(drawn.uniform(-1e6, 1e6)),
+                numbers=drawn.randrange(99),
+            )
+            for name in drawn.sample(names, 4)
+        ]
+        a, b, c, d = parts
+        wanted = a.merged(b).merged(c).merged(d)
+        for p, q, r, s in itertools.permutations(parts):
+            assert p.merged(q).merged(r.merged(s)) == wanted
+            assert p.merged(q.merged(r).merged(s)) == wanted
+
+
+def test_of_equal_margins_the_first_case_is_the_witness():
+    ordered = ("7/9 at [0, 2]", "7/9 at [0, 10]", "7/10 at [0, 0]", "10/1 at [0, 0]", "hunt/7/0/1/4", "")
+    for first, second in itertools.combinations(ordered, 2):
+        one, other = stratum(witness=first), stratum(witness=second)
+        assert one.merged(other).witness == other.merged(one).witness == first
+    assert stratum(witness="7/9").merged(stratum(witness="9/9", margin=1.5)).witness == "9/9"
+    assert stratum(witness="1/" + "9" * 5000).merged(stratum(witness="1/8")).witness == "1/8"
