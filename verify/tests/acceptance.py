@@ -27,7 +27,7 @@ class Acceptance:
     build: Callable[[], MergeCase]
     """Makes the input."""
     faulty: tuple[str, ...]
-    """Names in FAULTY of the merges to reject on this input."""
+    """Names of the exhibits of the museum to reject on this input."""
     output: tuple[float, ...] | None = None
     """The right output in reading order, before the rounding to the output format; None: ask the oracle."""
     lse: tuple[float, ...] | None = None

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from verify.museum.registry import EXHIBITS
+
 
 @pytest.fixture
 def kernel(tmp_path):
@@ -13,13 +15,13 @@ def kernel(tmp_path):
 
     def write(source: str) -> str:
         file = Path(tmp_path) / "kernel.py"
-        file.write_text("import os, time\nimport torch\nfrom verify.tests.faulty import FAULTY\n" + source)
+        file.write_text("import os, time\nimport torch\n" + source)
         return f"{file}:merge"
 
     return write
 
 
 @pytest.fixture
-def faulty(kernel):
-    """Return a function that names a faulty merge as `--kernel` takes it."""
-    return lambda name: kernel(f"merge = FAULTY[{name!r}]\n")
+def faulty():
+    """Return a function that names an exhibit of the museum as `--kernel` takes it."""
+    return lambda name: EXHIBITS[name].path

@@ -11,13 +11,13 @@ import torch
 from fuzz.formats import FORMATS
 from verify import bench
 from verify.bounds import load_bounds
+from verify.museum.honest import reference_merge
 from verify.speed import kernels
 from verify.speed.data import production_case
 from verify.speed.kernels import Accuracy, KernelSpeed, Shape
 from verify.speed.table import HEADER, to_data, to_table
 from verify.speed.timing import Timing
 from verify.subjects.load import load_subject
-from verify.tests.faulty import reference_merge
 
 SHAPE = Shape(tokens=2, heads=3, segments=4, active=3)
 TIMING = Timing(median=2.0, p20=1.5, p80=4.0)

@@ -1,0 +1,118 @@
+"""The kill matrix: every piece of the museum on the cases of a run, and what noticed what."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from itertools import chain
+from multiprocessing import get_context
+
+from fuzz.recipe import Recipe, expand
+from verify.campaign.archive import Archive
+from verify.campaign.jobs import Job
+from verify.campaign.outcome import Outcome
+from verify.campaign.plan import Plan
+from verify.campaign.pool import Pool
+from verify.campaign.schedule import Schedule
+from verify.campaign.station import Station, StationSettings
+from verify.campaign.trial import solve
+from verify.museum.exhibit import Exhibit, Need, Piece, Sound
+
+
+@dataclass(kw_only=True)
+class Kills:
+    """What noticed one piece."""
+
+    first: dict[str, str] = field(default_factory=dict)
+    """Detector → the first case that it spoke on, in the order in which they spoke."""
+    seconds: float = 0.0
+    """Seconds in kernel, judge and laws until the first of them spoke, or in all where none did."""
+    cases: int = 0
+    """Cases that it was run on."""
+
+    def add(self, outcome: Outcome, seconds: float) -> None:
+        """Take what one case showed."""
+        self.cases += 1
+        self.seconds += 0.0 if self.first else seconds
+        for fault in outcome.faults:
+            self.first.setdefault(fault.detector, outcome.case)
+
+
+def kill_matrix(pieces: Mapping[str, Piece], plan: Plan) -> dict[str, Kills]:
+    """Run the pieces on the plan's corpus and drawn cases; those that end their process until they first do.
+
+    The cases are expanded and solved once for all pieces of a process.
+    """
+    calm = [name for name, piece in pieces.items() if not _ends_process(piece)]
+    shares = [calm[start :: len(plan.devices)] for start in range(len(plan.devices))]
+    work = [(plan, {name: pieces[name].path for name in share}) for share in shares if share]
+    found: dict[str, Kills] = {}
+    with ProcessPoolExecutor(max(1, len(work)), mp_context=get_context("spawn")) as executor:
+        futures = [executor.submit(_tour, *args, _most(pieces)) for args in work]
+        for name, piece in pieces.items():
+            if _ends_process(piece):
+                found[name] = _last_call(piece, plan)
+        for future in futures:
+            found |= future.result()
+    return {name: found[name] for name in pieces}
+
+
+def missing(piece: Piece, device: str, *, triton: bool) -> str:
+    """Return what this machine lacks to run a piece; empty for nothing."""
+    if Need.GPU in piece.needs and device != "cuda":
+        return "a GPU"
+    return "triton" if Need.TRITON in piece.needs and not triton else ""
+
+
+def _ends_process(piece: Piece) -> bool:
+    return isinstance(piece, Exhibit) and piece.ends_process
+
+
+def _most(pieces: Mapping[str, Piece]) -> dict[str, int]:
+    """Return how many outputs the slow pieces are given."""
+    return {
+        name: piece.outputs
+        for name, piece in pieces.items()
+        if isinstance(piece, Sound) and piece.outputs is not None
+    }
+
+
+def _settings(path: str, plan: Plan, device: str) -> StationSettings:
+    return StationSettings(kernel=path, device=device, cores=1, bounds=plan.bounds)
+
+
+def _jobs(plan: Plan) -> Iterator[Job]:
+    return chain.from_iterable(Schedule(plan, Archive()).batches())
+
+
+def _tour(plan: Plan, paths: Mapping[str, str], most: Mapping[str, int]) -> dict[str, Kills]:
+    """Show every case to every piece."""
+    stations = {name: Station(_settings(path, plan, plan.devices[0])) for name, path in paths.items()}
+    found = {name: Kills() for name in paths}
+    for job in _jobs(plan):
+        case = expand(job.input, plan.device) if isinstance(job.input, Recipe) else job.input.to(plan.device)
+        exact = solve(case, 1)
+        for name, station in stations.items():
+            if case.outputs <= most.get(name, case.outputs):
+                begun = time.perf_counter()
+                outcome = station.run_prepared(job, case, exact)
+                found[name].add(outcome, time.perf_counter() - begun)
+    return found
+
+
+def _last_call(piece: Piece, plan: Plan) -> Kills:
+    """Show cases to a piece in a worker of its own, those of its label first, until it has ended that."""
+    assert isinstance(piece, Exhibit)
+    kills = Kills()
+    jobs = sorted(_jobs(plan), key=lambda job: job.family not in piece.families)
+    with Pool([_settings(piece.path, plan, plan.devices[0])], plan.timeout_s) as pool:
+        begun = time.perf_counter()
+        for job in jobs:
+            outcome = pool.run_one(job)
+            kills.add(outcome, time.perf_counter() - begun)
+            begun = time.perf_counter()
+            if kills.first:
+                break
+    return kills
