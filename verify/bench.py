@@ -62,7 +62,7 @@ def _main(argv: Sequence[str] | None) -> int:
 
 def _oracle(settings: Settings, device: str) -> int:
     found = []
-    for speed in measure_oracle(device, ORACLE_ROWS[device], workers_of(settings, device)):
+    for speed in measure_oracle(device, ORACLE_ROWS[device], workers_of(settings)):
         found.append(speed)
         _tell(settings, f"{speed.data}: {speed.outputs_per_s:.3g} outputs/s")
     table = oracle_table(found)

@@ -36,6 +36,8 @@ class Option:
     """What `--help` shows in place of the value."""
     short: str | None = None
     """Short form of a switch."""
+    fallback: Callable[[], tuple[Any, str] | None] = lambda: None
+    """Gives a value and its source where nobody sets one, as a launcher's environment may."""
 
     @property
     def is_switch(self) -> bool:
@@ -70,6 +72,19 @@ class Settings:
         width = max(len(name) for name in self._settings)
         shown = ((name, plain(setting.value), setting.source) for name, setting in self._settings.items())
         return [f"{name:<{width}}  {value!s:<24}  {source}" for name, value, source in shown]
+
+    def arguments(self, leaving_out: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return the command line that gives every value here that is no default, wherever it came from."""
+        words = []
+        for name, setting in self._settings.items():
+            if setting.source == "default" or name in leaving_out:
+                continue
+            if isinstance(setting.value, bool):
+                words += [f"--{name}"] if setting.value else []
+            else:
+                parts = setting.value if isinstance(setting.value, tuple) else (setting.value,)
+                words.append(f"--{name}={','.join(map(str, parts)) or 'none'}")
+        return tuple(words)
 
     def record(self) -> dict[str, dict[str, Any]]:
         """Return the settings as plain data for a report."""
@@ -132,7 +147,8 @@ def _setting(option: Option, given: Mapping[str, str], table: Mapping[str, Any])
         text = ",".join(map(str, entry)) if isinstance(entry, list) else str(entry)
         source = f"pyproject.toml [tool.{SECTION}]"
     else:
-        return Setting(value=option.default, source="default")
+        value, source = option.fallback() or (option.default, "default")
+        return Setting(value=value, source=source)
     try:
         return Setting(value=option.parse(text), source=source)
     except ValueError as error:

@@ -6,59 +6,76 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from fuzz.families import FAMILIES
+from fuzz.families import DRAWN, FAMILIES
 from fuzz.formats import FORMATS
 from reports.markdown import finding_lines, to_markdown, verdict_line
 from reports.records import Report
 from reports.serialize import to_json, write_text
-from verify.bounds import load_bounds
 from verify.campaign.interrupts import no_interrupt
+from verify.campaign.journal import NAME as JOURNAL
+from verify.campaign.journal import JournalError, read_header
+from verify.campaign.plan import Plan
 from verify.campaign.profiles import PROFILES
 from verify.campaign.progress import progress_shown
-from verify.campaign.run import Plan, run_campaign
+from verify.campaign.run import run_campaign
+from verify.campaign.schedule import CORPUS, HUNT
 from verify.config import Settings, UsageError
 from verify.exits import guarded, say
+from verify.laws import LAWS
 from verify.options import (
+    BOUNDS,
     BUDGET,
     DEVICE,
     DTYPE,
     EXITFIRST,
     FAMILY,
+    ISOLATE,
     JSON,
     KERNEL,
+    LAW,
     LIST,
     MAX_CASES,
     OUT,
     PROFILE,
     QUIET,
+    RESUME,
     SEED,
+    SHARD,
     TIMEOUT,
     VERBOSE,
     WORKERS,
+    bounds_of,
     device_of,
+    devices_of,
     settings_of,
-    workers_of,
 )
 
 OPTIONS = (
     KERNEL,
+    BOUNDS,
     PROFILE,
     BUDGET,
     MAX_CASES,
+    LAW,
     SEED,
     FAMILY,
     DTYPE,
     DEVICE,
+    SHARD,
     WORKERS,
+    ISOLATE,
     TIMEOUT,
     OUT,
     JSON,
+    RESUME,
     EXITFIRST,
     LIST,
     QUIET,
     VERBOSE,
 )
 _WRITTEN = ("report.json", "summary.md")
+# What may be said anew when a run goes on: how it is made and shown, not what is judged.
+_ANEW = ("budget", "workers", "isolate", "timeout", "out", "json", "resume", "exitfirst", "quiet", "verbose")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -67,21 +84,44 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(argv: Sequence[str] | None) -> int:
-    settings = settings_of("fuzz", __doc__ or "", OPTIONS, argv)
+    given = tuple(sys.argv[1:] if argv is None else argv)
+    settings = settings_of("fuzz", __doc__ or "", OPTIONS, given)
     if settings["list"]:
         _print_list()
         return 0
-    plan = _plan(settings, tuple(sys.argv[1:] if argv is None else argv))
-    _prepare(settings)
-    with progress_shown(quiet=settings["quiet"]) as progress:
-        report = run_campaign(plan, progress)
+    try:
+        if settings["resume"] is not None:
+            settings = _resumed(settings["resume"], given)
+        plan = _plan(settings, given)
+        _prepare(settings, plan.out)
+        with progress_shown(quiet=settings["quiet"]) as progress:
+            report = run_campaign(plan, progress)
+    except JournalError as error:
+        raise UsageError(str(error)) from None
     with no_interrupt():
         return _write(report, settings, plan.out)
+
+
+def _resumed(folder: Path, given: tuple[str, ...]) -> Settings:
+    """Return the settings of the run in a folder, with what was said anew on the command line."""
+    arguments = read_header(folder / JOURNAL).get("arguments")
+    if not isinstance(arguments, list) or not all(isinstance(word, str) for word in arguments):
+        raise UsageError(f"--resume {folder}: the journal does not say how the run was called")
+    return settings_of("fuzz", __doc__ or "", OPTIONS, (*arguments, *given))
+
+
+def _out(settings: Settings) -> Path:
+    """Return the folder of the run; shards with one --out have one each below it."""
+    if settings["resume"] is not None:
+        return Path(settings["resume"])
+    shard, out = settings["shard"], Path(settings["out"])
+    return out if shard.count == 1 else out / f"shard-{shard.index}-of-{shard.count}"
 
 
 def _plan(settings: Settings, argv: tuple[str, ...]) -> Plan:
     device = device_of(settings)
     profile = PROFILES[settings["profile"]]
+    isolated = settings["isolate"] == "on"
     return Plan(
         kernel=settings["kernel"],
         profile_name=settings["profile"],
@@ -92,20 +132,24 @@ def _plan(settings: Settings, argv: tuple[str, ...]) -> Plan:
         seed=settings["seed"],
         families=settings["family"],
         dtypes=settings["dtype"],
+        laws=settings["laws"],
+        shard=settings["shard"],
         device=device,
-        workers=workers_of(settings, device),
+        devices=devices_of(settings, device) if isolated else (device,),
+        isolated=isolated,
         timeout_s=settings["timeout"],
         stop_at_first=settings["exitfirst"],
-        out=settings["out"],
-        bounds=load_bounds(),
+        out=_out(settings),
+        resume=settings["resume"] is not None,
+        bounds=bounds_of(settings),
         argv=argv,
+        arguments=settings.arguments(leaving_out=_ANEW),
         config=settings.record(),
     )
 
 
-def _prepare(settings: Settings) -> None:
+def _prepare(settings: Settings, out: Path) -> None:
     """Fail before hours of work, not after, and leave no earlier verdict that could be taken for this one."""
-    out = settings["out"]
     _check_writable(out, "--out")
     for name in _WRITTEN:
         try:
@@ -132,8 +176,12 @@ def _check_writable(folder: Path, flag: str) -> None:
 
 
 def _print_list() -> None:
-    for name, family in FAMILIES.items():
+    for name, family in DRAWN.items():
         say(f"{name:<16} {family.domain.value:<9} {family.promise}")
+    say(f"{CORPUS:<16} any       The cases of fuzz/corpus, kept from earlier findings.")
+    say(f"{HUNT:<16} stress    {FAMILIES['mutants'].promise}")
+    for name, law in LAWS.items():
+        say(f"{name:<16} law       {law.promise}")
     say("dtypes: " + ", ".join(FORMATS))
 
 
@@ -148,6 +196,8 @@ def _write(report: Report, settings: Settings, out: Path) -> int:
         return exit_code
     if settings["json"]:
         write_text(Path(settings["json"]), text)
+    for note in report.notes:
+        print(f"note: {note}", file=sys.stderr)
     if not settings["quiet"]:
         for finding in report.findings:
             say(f"\n{finding.kind} ({finding.similar} cases): {finding.message}")

@@ -8,10 +8,15 @@ from pathlib import Path
 
 import torch
 
-from fuzz.families import FAMILIES
+from fuzz.families import DRAWN
 from fuzz.formats import FORMATS
+from verify.bounds import Bounds, load_bounds
+from verify.campaign.plan import Shard
 from verify.campaign.profiles import PROFILES
+from verify.campaign.schedule import CORPUS, HUNT
 from verify.config import Option, Settings, UsageError, read_settings
+from verify.launched import local_rank, parse_shard, shard_of_launch
+from verify.laws import LAWS
 from verify.parsers import coordinates, one_of, seconds, some_of, switch, whole
 from verify.speed.kernels import RANK, parse_shapes
 from verify.speed.kernels import SHAPES as PRODUCTION
@@ -41,14 +46,57 @@ MAX_CASES = Option(
     help="number of cases, instead of a profile's",
 )
 SEED = Option(
-    name="seed", parse=whole(0), default=0, metavar="N", help="case n is a pure function of (seed, n)"
+    name="seed", parse=whole(0), default=0, metavar="N", help="drawn case n is a pure function of (seed, n)"
 )
+_STREAMS = (CORPUS, *DRAWN, HUNT)
 FAMILY = Option(
     name="family",
-    parse=some_of(tuple(FAMILIES)),
-    default=tuple(FAMILIES),
+    parse=some_of(_STREAMS),
+    default=_STREAMS,
     metavar="A,B",
-    help="families of inputs to draw; --list names them",
+    help="families of inputs to draw, corpus and hunt among them; --list names them",
+)
+LAW = Option(
+    name="laws",
+    parse=some_of(tuple(LAWS), or_none=True),
+    default=tuple(LAWS),
+    metavar="A,B",
+    help="laws to check, or none; --list names them",
+)
+LAW_SEED = Option(
+    name="law-seed",
+    parse=whole(0),
+    default=None,
+    metavar="N",
+    help="what the laws choose by; default: by the name of the case, as in a run",
+)
+BOUNDS = Option(
+    name="bounds",
+    parse=str,
+    default="default",
+    metavar="BOUNDS",
+    help="what to judge by: default, fp32 for a merge that computes in float32, or a file",
+)
+SHARD = Option(
+    name="shard",
+    parse=parse_shard,
+    default=Shard(),
+    fallback=shard_of_launch,
+    metavar="I/N",
+    help="take drawn case n if n mod N is I; default: what torchrun, mpirun or Slurm says, else all",
+)
+ISOLATE = Option(
+    name="isolate",
+    parse=one_of(("on", "off")),
+    default="on",
+    help="off calls the kernel in this process, for a debugger; a crash or a hang is then the run's own",
+)
+RESUME = Option(
+    name="resume",
+    parse=Path,
+    default=None,
+    metavar="DIR",
+    help="go on with the run whose --out was DIR, with its options; no judged case is lost or repeated",
 )
 DTYPE = Option(
     name="dtype",
@@ -132,11 +180,33 @@ def device_of(settings: Settings) -> str:
     return device
 
 
-def workers_of(settings: Settings, device: str) -> int:
-    """Return the number of worker processes; UsageError when it is no number."""
+def devices_of(settings: Settings, device: str) -> tuple[str, ...]:
+    """Return the device of each worker process; UsageError when the number of workers is none.
+
+    On CPUs there is one for each core, on GPUs one for each that is visible; started by a launcher that
+    counts its processes on this machine, each has one GPU.
+    """
+    text = settings["workers"]
+    if device == "cpu":
+        return ("cpu",) * workers_of(settings)
+    visible, local = torch.cuda.device_count(), local_rank()
+    workers = (visible if local is None else 1) if text == "auto" else workers_of(settings)
+    return tuple(f"cuda:{((local or 0) + worker) % visible}" for worker in range(workers))
+
+
+def bounds_of(settings: Settings) -> Bounds:
+    """Return the bounds to judge by; UsageError where the file is none."""
+    try:
+        return load_bounds(settings["bounds"])
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--bounds: {error}") from None
+
+
+def workers_of(settings: Settings) -> int:
+    """Return the number of processes that was asked for, one for each core otherwise; UsageError if none."""
     text = settings["workers"]
     if text == "auto":
-        return 1 if device == "cuda" else _cores()
+        return _cores()
     try:
         return whole(1)(text)
     except ValueError as error:

@@ -61,10 +61,12 @@ def one_of(names: Sequence[str]) -> Callable[[str], str]:
     return parse
 
 
-def some_of(names: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
-    """Return a parser of a comma-separated list of the names."""
+def some_of(names: Sequence[str], *, or_none: bool = False) -> Callable[[str], tuple[str, ...]]:
+    """Return a parser of a comma-separated list of the names; with `or_none`, none is an empty one."""
 
     def parse(text: str) -> tuple[str, ...]:
+        if or_none and text.strip() == "none":
+            return ()
         chosen = tuple(part.strip() for part in text.split(",") if part.strip())
         unknown = [part for part in chosen if part not in names]
         if unknown or not chosen:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from fuzz.case import MergeCase
@@ -12,11 +13,14 @@ from fuzz.files import save_case
 from fuzz.formats import FORMATS, encode
 from fuzz.recipe import Recipe, expand
 from reports.records import Finding, Number
+from reports.strata import case_order
+from verify.campaign.inline import Inline
+from verify.campaign.jobs import Job
+from verify.campaign.outcome import Outcome
+from verify.campaign.plan import Plan
 from verify.campaign.pool import Pool
 from verify.campaign.progress import Progress
 from verify.campaign.shrink import shrink
-from verify.campaign.trial import Outcome
-from verify.campaign.worker import Job
 from verify.observed import Fault, decimal
 
 _ALL, _EACH = 1500, 300  # attempts at shrinking, of a run and of one finding: seconds, whatever was found
@@ -26,14 +30,14 @@ _SHOWN = 8  # segments of a row written out for people
 
 @dataclass(kw_only=True)
 class Group:
-    """Faults of one kind, result and family: most likely one cause."""
+    """Faults of one kind, result, cause and family: most likely of one origin."""
 
     fault: Fault
     """The first one."""
-    case: str
-    """The case that showed it."""
-    recipe: Recipe
-    """What that case is expanded from."""
+    job: Job
+    """The job that showed it."""
+    name: str
+    """The same in every run: what its faults have in common."""
     count: int = 1
     """Cases of the run that showed such a fault."""
 
@@ -42,20 +46,20 @@ class Group:
 class Groups:
     """The faults of a run so far."""
 
-    groups: dict[tuple[str, ...], Group] = field(default_factory=dict)
+    groups: dict[str, Group] = field(default_factory=dict)
 
-    def add(self, outcome: Outcome, recipe: Recipe) -> None:
+    def add(self, outcome: Outcome, job: Job) -> None:
         """Count the faults of one case."""
         for fault in outcome.faults:
-            key = (*fault.alike, outcome.family)
-            if key in self.groups:
-                self.groups[key].count += 1
+            name = "/".join((*fault.alike, outcome.family))
+            if name in self.groups:
+                self.groups[name].count += 1
             else:
-                self.groups[key] = Group(fault=fault, case=outcome.case, recipe=recipe)
+                self.groups[name] = Group(fault=fault, job=job, name=name)
 
 
 def write_findings(
-    groups: Groups, kernel: str, device: str, folder: Path, progress: Progress, pool: Pool | None
+    groups: Groups, plan: Plan, folder: Path, progress: Progress, pool: Pool | Inline | None
 ) -> list[Finding]:
     """Shrink one case of every group in the pool and store it; without a pool it is stored as it was drawn.
 
@@ -65,24 +69,31 @@ def write_findings(
     """
     attempts = Attempts(pool) if pool is not None else None
     found: dict[str, Finding] = {}
-    ordered = sorted(groups.groups.values(), key=lambda group: -group.count)
+    ordered = sorted(groups.groups.values(), key=_order)
     for done, group in enumerate(ordered):
         progress(done, len(ordered), "findings shrunk")
-        case, fault, shrunk = _reduced(group, attempts)
-        finding = _finding(group, case, fault, shrunk, kernel, device, folder)
+        finding = _finding(group, *_reduced(group, attempts), plan, folder)
         known = found.get(finding.id)
-        if known is None:
-            found[finding.id] = finding
-        else:
-            found[finding.id] = replace(known, similar=known.similar + finding.similar)
+        if known is not None:
+            both = known.groups + finding.groups
+            finding = replace(known, similar=known.similar + finding.similar, groups=both)
+        found[finding.id] = finding
     return sorted(found.values(), key=lambda finding: -finding.similar)
 
 
+def _order(group: Group) -> tuple[object, ...]:
+    # The most frequent first; then as the cases came, also where shards are put together.
+    return -group.count, group.job.rank, case_order(group.job.name), group.name
+
+
 def _reduced(group: Group, attempts: Attempts | None) -> tuple[MergeCase, Fault, bool]:
-    case, fault = expand(group.recipe), group.fault
+    source, fault = group.job.input, group.fault
+    case = expand(source) if isinstance(source, Recipe) else source
     if attempts is None or attempts.left <= 0 or fault.lost_process:
         return case, fault, False
-    reduced = shrink(case, fault, attempts, limit=min(_EACH, attempts.left))
+    laws = tuple(law for law in group.job.laws if fault.detector == f"law {law}")
+    attempt = partial(attempts, replace(group.job, laws=laws))
+    reduced = shrink(case, fault, attempt, limit=min(_EACH, attempts.left))
     if reduced is None:
         return case, replace(fault, message=f"{fault.message}; it did not show again when repeated"), False
     return reduced.case, reduced.fault, True
@@ -91,14 +102,14 @@ def _reduced(group: Group, attempts: Attempts | None) -> tuple[MergeCase, Fault,
 class Attempts:
     """The calls of the kernel that a run may spend on shrinking; called by a shrinker to try a case."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool | Inline) -> None:
         self._pool = pool
         self.left = _ALL
         """How many there still are."""
 
-    def __call__(self, case: MergeCase) -> tuple[Fault, ...]:
-        """Run the case and return its faults."""
-        outcome = self._pool.run_one(Job(name="shrinking", input=case))
+    def __call__(self, job: Job, case: MergeCase) -> tuple[Fault, ...]:
+        """Run the case in the place of the job's and return its faults."""
+        outcome = self._pool.run_one(Job(name="shrinking", input=case, laws=job.laws, seed=job.seed))
         self.left -= _LOST if outcome.lost_process else 1
         return outcome.faults
 
@@ -113,21 +124,19 @@ def _stored(case: MergeCase, fault: Fault, folder: Path) -> tuple[str, Path]:
     return name, scratch.replace(folder / f"{name}.safetensors")
 
 
-def _finding(
-    group: Group, case: MergeCase, fault: Fault, shrunk: bool, kernel: str, device: str, folder: Path
-) -> Finding:
+def _finding(group: Group, case: MergeCase, fault: Fault, shrunk: bool, plan: Plan, folder: Path) -> Finding:
     name, file = _stored(case, fault, folder)
-    command = f"python -m verify.replay {shlex.quote(str(file))} --kernel {shlex.quote(kernel)}"
-    command += " --device cuda" if device == "cuda" else ""
+    source = group.job.input
+    recipe = source if isinstance(source, Recipe) else source.recipe
     return Finding(
         id=name,
         kind=fault.kind.value,
         detector=fault.detector,
-        family=group.recipe.family,
+        family=group.job.family,
         result=fault.result,
         message=fault.message,
-        recipe=asdict(group.recipe),
-        case=group.case,
+        recipe=recipe.to_record() if recipe is not None else None,
+        case=group.job.name,
         shape={"T": case.T, "H": case.H, "S": case.S, "R": case.R, "tile": case.tile_size},
         where=place(fault),
         got=number_of(fault.got, fault, case, fault.code),
@@ -138,12 +147,27 @@ def _finding(
         values=row_values(case, fault),
         shrunk=shrunk,
         similar=group.count,
+        groups=(
+            {"group": group.name, "first": group.job.rank, "cases": group.count, "case": group.job.name},
+        ),
         repro={
             "file": str(file),
             "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
-            "command": command,
+            "command": _command(file, fault, group.job, plan),
         },
     )
+
+
+def _command(file: Path, fault: Fault, job: Job, plan: Plan) -> str:
+    """Return the command that shows the fault again."""
+    words = ["python", "-m", "verify.replay", str(file), "--kernel", plan.kernel]
+    if fault.detector.startswith("law "):
+        words += ["--laws", fault.detector.removeprefix("law "), "--law-seed", str(job.seed)]
+    if plan.bounds.name != "default":
+        words += ["--bounds", plan.bounds.name]
+    if plan.device == "cuda":
+        words += ["--device", "cuda"]
+    return shlex.join(words)
 
 
 def place(fault: Fault) -> dict[str, int] | None:

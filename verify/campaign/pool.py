@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from multiprocessing import connection
 
-from verify.campaign.trial import Outcome
-from verify.campaign.worker import Broken, Job, Ready, Refused, Stage, Worker, WorkerSettings
+from verify.campaign.jobs import Job
+from verify.campaign.outcome import Outcome
+from verify.campaign.station import Stage, StationSettings
+from verify.campaign.worker import Broken, Ready, Refused, Worker
 from verify.observed import Fault, FaultKind
 from verify.subjects.load import SubjectError
 
@@ -15,11 +18,13 @@ _POLL_S = 0.2
 _GRACE_S = 1.0  # for processes that have been told to end, all of them together
 _START_S = 120.0  # torch and the suite, on a busy machine with a cold disk
 _LOAD_S = 120.0  # triton and the kernel likewise
+_COMPILE_S = 900.0  # a kernel with everything unrolled takes minutes, and that is no hang
 _JUDGE_S = 900.0  # the largest cases take the oracle seconds
 
 _ENDED = {
     Stage.PREPARING: "before the call, by what an earlier one left behind",
     Stage.CALLING: "during the call",
+    Stage.COMPILING: "while it compiled",
     Stage.JUDGING: "after the call, by what it left behind",
 }
 
@@ -33,16 +38,16 @@ class WorkersLostError(InternalError):
 
 
 class Pool:
-    """A fixed number of workers; use as a context manager."""
+    """A worker for each of the settings, which may differ in their device; use as a context manager."""
 
-    def __init__(self, settings: WorkerSettings, workers: int, timeout_s: float) -> None:
+    def __init__(self, settings: Sequence[StationSettings], timeout_s: float) -> None:
         self._settings = settings
-        self._size = workers
         self._limit_s = {
             Stage.STARTING: _START_S,
             Stage.LOADING: _LOAD_S,
             Stage.PREPARING: _JUDGE_S,
             Stage.CALLING: timeout_s,
+            Stage.COMPILING: _COMPILE_S,
             Stage.JUDGING: _JUDGE_S,
         }
         self._workers: list[Worker] = []
@@ -53,8 +58,8 @@ class Pool:
     def __enter__(self) -> Pool:
         """Wait until every worker has loaded the kernel; SubjectError when it cannot be loaded."""
         try:
-            for _ in range(self._size):
-                self._workers.append(Worker(self._settings))
+            for settings in self._settings:
+                self._workers.append(Worker(settings))
             while any(worker.stage is not Stage.IDLE for worker in self._workers):
                 list(self._step())
         except BaseException:
@@ -85,7 +90,7 @@ class Pool:
         more = True
         while True:
             idle = [worker for worker in self._workers if worker.stage is Stage.IDLE]
-            missing = len(self._workers) < self._size
+            missing = self._missing()
             if job is None and more and (idle or missing):
                 job = next(jobs, None)
                 more = job is not None
@@ -94,10 +99,16 @@ class Pool:
                 job = None
                 continue
             if job is not None and missing:
-                self._workers.append(Worker(self._settings))
+                self._workers.append(Worker(missing[0]))
             if job is None and all(worker.job is None for worker in self._workers):
                 return
             yield from self._step()
+
+    def _missing(self) -> list[StationSettings]:
+        """Return the settings for which there is no worker."""
+        lacking = Counter(self._settings)
+        lacking.subtract(worker.settings for worker in self._workers)
+        return list(lacking.elements())
 
     def run_one(self, job: Job) -> Outcome:
         """Run a single job."""
@@ -140,7 +151,7 @@ class Pool:
         if worker.stage is Stage.STARTING:
             raise InternalError(f"a worker ended before it had loaded the suite ({how})")
         if worker.stage is Stage.LOADING:
-            spec = self._settings.kernel
+            spec = worker.settings.kernel
             raise self._unloadable(f"--kernel {spec!r}: importing it ended the process ({how})")
         return _lost(worker, FaultKind.CRASH, f"the process ended {_ENDED[worker.stage]} ({how})")
 
@@ -149,8 +160,10 @@ class Pool:
         self._remove(worker, patience_s=0.0)
         if worker.stage is Stage.CALLING:
             return _lost(worker, FaultKind.TIMEOUT, f"the call did not return within {limit:g} s")
+        if worker.stage is Stage.COMPILING:
+            return _lost(worker, FaultKind.COMPILE_ERROR, f"compiling did not end within {limit:g} s")
         if worker.stage is Stage.LOADING:
-            spec = self._settings.kernel
+            spec = worker.settings.kernel
             raise self._unloadable(f"--kernel {spec!r}: importing it took over {limit:g} s")
         what = f" case {worker.job.name}" if worker.job is not None else ""
         raise InternalError(f"{worker.stage.name.lower()}{what} took a worker over {limit:g} s")
@@ -167,4 +180,4 @@ def _lost(worker: Worker, kind: FaultKind, message: str) -> Outcome:
     job = worker.job
     assert job is not None
     fault = Fault(kind=kind, detector="isolation", message=message, lost_process=True)
-    return Outcome(case=job.name, family=job.family, dtype=job.dtype, outputs=0, faults=(fault,), tiers={})
+    return Outcome(case=job.name, family=job.family, dtype=job.dtype, faults=(fault,))

@@ -7,10 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """The size of a run."""
+    """The size of a run: turns of drawn rounds, each followed by a hunt."""
 
     rounds: int
-    """Rounds over all combinations of family and dtype."""
+    """Rounds over all combinations of family and dtype in a turn."""
+    hunted: int
+    """Cases that the hunt makes in a turn."""
+    turns: int | None
+    """Turns; None for as many as time allows."""
     budget_s: float | None
     """Seconds after which no new case is started; None for no limit. A given number of cases has none."""
     purpose: str
@@ -18,7 +22,13 @@ class Profile:
 
 
 PROFILES = {
-    "smoke": Profile(rounds=1, budget_s=None, purpose="between two edits: every family and dtype once"),
-    "quick": Profile(rounds=6, budget_s=60.0, purpose="the default"),
-    "ci": Profile(rounds=20, budget_s=None, purpose="a pull request: deterministic, no time limit"),
+    "smoke": Profile(
+        rounds=1, hunted=16, turns=1, budget_s=None, purpose="between two edits: every family, dtype and law"
+    ),
+    "quick": Profile(rounds=6, hunted=64, turns=1, budget_s=60.0, purpose="the default"),
+    "ci": Profile(
+        rounds=20, hunted=320, turns=1, budget_s=None, purpose="a pull request: deterministic, no time limit"
+    ),
+    "nightly": Profile(rounds=10, hunted=480, turns=None, budget_s=8 * 3600.0, purpose="search, 8 hours"),
+    "soak": Profile(rounds=10, hunted=960, turns=None, budget_s=None, purpose="search until it is stopped"),
 }

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-Progress = Callable[[int, int, str], None]
-"""Told how much of the present stage is done, of how much, and what to say beside it."""
+Progress = Callable[[int, int | None, str], None]
+"""Told how much of the present stage is done, of how much if that is known, and what to say beside it."""
 
 _EVERY_S = 5.0
 
@@ -37,7 +37,7 @@ def _bar() -> Iterator[Progress]:
     with Bar(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task("starting workers", total=None)
 
-        def update(done: int, total: int, said: str) -> None:
+        def update(done: int, total: int | None, said: str) -> None:
             bar.update(task, completed=done, total=total, description=said)
 
         yield update
@@ -46,11 +46,12 @@ def _bar() -> Iterator[Progress]:
 def _lines() -> Progress:
     last = time.monotonic()
 
-    def update(done: int, total: int, said: str) -> None:
+    def update(done: int, total: int | None, said: str) -> None:
         nonlocal last
         if time.monotonic() - last >= _EVERY_S or done == total:
             last = time.monotonic()
             with contextlib.suppress(BrokenPipeError):  # nobody reads it; the run goes on
-                print(f"{done}/{total} {said}", file=sys.stderr, flush=True)
+                of = "" if total is None else f"/{total}"
+                print(f"{done}{of} {said}", file=sys.stderr, flush=True)
 
     return update

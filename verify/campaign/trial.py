@@ -1,96 +1,140 @@
-"""One case through the kernel, the oracle and the judge."""
+"""One case through the kernel, the oracle, the judge and the laws."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 
 from fuzz.case import MergeCase
 from fuzz.formats import FORMATS
-from reports.strata import Stratum
 from verify.bounds import Bounds
+from verify.campaign.cells import Cells
+from verify.campaign.jobs import Job
 from verify.campaign.measure import strata_of
-from verify.judge import judge
-from verify.observed import Fault
+from verify.campaign.outcome import Outcome
+from verify.judge import judge, keeps_fp32
+from verify.laws import LAWS, Trial
+from verify.observed import Fault, FaultKind
 from verify.oracle.evaluate import evaluate
-from verify.subjects.call import call_subject
+from verify.oracle.values import Exact
+from verify.subjects.call import Call, call_subject
 from verify.subjects.load import Subject
 
-EXPLICIT = "explicit"
-"""The family of a case that no recipe made."""
+_ARITHMETIC = {FaultKind.WRONG_VALUE, FaultKind.WRONG_LSE}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """What one case showed; plain data that crosses a process boundary."""
+class Bench:
+    """What a worker tries cases with: the kernel, what it is judged by, and how it says what it is doing."""
 
-    case: str
-    """The case as verify.replay takes it: SEED/NUMBER or a file."""
-    family: str
-    """Family of the case."""
-    dtype: str
-    """Output dtype of the case."""
-    outputs: int
-    """Output values judged, T·H·R; 0 when the call gave nothing to judge."""
-    faults: tuple[Fault, ...]
-    """At most one per kind and result."""
-    strata: tuple[Stratum, ...] = ()
-    """The measured errors of output and lse."""
-    tiers: dict[str, int]
-    """Values that each tier of the oracle decided."""
-    bits: int = 0
-    """Most bits the oracle used."""
+    def __init__(
+        self,
+        subject: Subject,
+        bounds: Bounds,
+        *,
+        cores: int = 1,
+        flushing: bool = False,
+        calling: Callable[[], None] = lambda: None,
+        returned: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Take a loaded kernel; `calling` and `returned` are called around each of its calls.
 
-    @property
-    def lost_process(self) -> bool:
-        """Whether the process that ran the case cannot run another."""
-        return any(fault.lost_process for fault in self.faults)
+        It runs with subnormals flushed if `flushing`; the oracle's exact tier shares `cores` processes.
+        """
+        self.subject = subject
+        self.bounds = bounds
+        self._cores = cores
+        self._flushing = flushing
+        self._calling = calling
+        self._returned = returned
+        self._cells = Cells()
+
+    def run(self, job: Job, case: MergeCase, exact: Exact | None = None) -> Outcome:
+        """Call the kernel on the job's case, which is on its device, and judge every value it returned.
+
+        `exact` are the case's exact values where they are known already.
+        """
+        outcome = Outcome(case=job.name, family=job.family, dtype=case.out_dtype)
+        reason = self.subject.capabilities.unsupported(case)
+        if reason:
+            return replace(outcome, unsupported=reason)
+        call = self._call(case)
+        if call.returned is None:
+            return replace(outcome, faults=call.faults)
+        exact = exact or solve(case, self._cores)
+        judged = judge(case, call.returned, exact, self.bounds)
+        faults = call.faults + judged.faults
+        asked = bool(faults) and all(fault.kind in _ARITHMETIC for fault in faults)
+        outcome = replace(
+            outcome,
+            outputs=call.returned.output.numel(),
+            faults=faults,
+            strata=strata_of(
+                judged, family=job.family, domain=case.domain.value, dtype=case.out_dtype, case=job.name
+            ),
+            tiers=exact.tiers,
+            bits=exact.bits,
+            out_of_domain=judged.out_of_domain,
+            keeps_fp32=keeps_fp32(case, call.returned, exact) if asked else None,
+            cells=self._cells.reached(case, judged) if job.stream is not None else (),
+        )
+        return self._lawful(outcome, job, case, call)
+
+    def _lawful(self, outcome: Outcome, job: Job, case: MergeCase, call: Call) -> Outcome:
+        """Add what the job's laws found."""
+        faults, checked = list(outcome.faults), {}
+        assert call.returned is not None
+        for name in job.laws:
+            if name not in self.subject.capabilities.laws or any(fault.lost_process for fault in faults):
+                continue
+            trial = Trial(
+                case=case,
+                returned=call.returned,
+                bounds=self.bounds,
+                exact=self.subject.capabilities.exact,
+                seed=job.seed,
+                call=self._variant,
+                faults=call.faults,
+            )
+            found = LAWS[name].check(trial)
+            checked[name] = found.rows
+            faults += found.faults
+        return replace(outcome, faults=tuple(faults), laws=checked)
+
+    def _variant(self, case: MergeCase) -> Call:
+        """Call the kernel on a law's case, unless it does not declare to support that."""
+        return (
+            Call(returned=None, faults=())
+            if self.subject.capabilities.unsupported(case)
+            else self._call(case)
+        )
+
+    def _call(self, case: MergeCase) -> Call:
+        self._calling()
+        with _subnormals(self._flushing):
+            call = call_subject(self.subject, case)
+        if (
+            call.faults
+            and not any(f.lost_process for f in call.faults)
+            and not _usable(case.segm_output.device)
+        ):
+            call = Call(returned=None, faults=tuple(_lost(fault) for fault in call.faults))
+        self._returned()
+        return call
 
 
-def run_trial(
-    subject: Subject,
-    case: MergeCase,
-    name: str,
-    bounds: Bounds,
-    *,
-    flushing: bool = False,
-    returned: Callable[[], None] = lambda: None,
-) -> Outcome:
-    """Call the kernel on the case and judge every value it returned.
-
-    The kernel runs with subnormals flushed if `flushing`; `returned` is called when its call is over.
-    """
-    family = case.recipe.family if case.recipe else EXPLICIT
-    with _subnormals(flushing):
-        call = call_subject(subject, case)
-    faults = call.faults
-    if not any(fault.lost_process for fault in faults) and not _usable(case.segm_output.device):
-        faults = tuple(replace(fault, lost_process=True) for fault in faults)
-    returned()
-    if call.returned is None:
-        return Outcome(case=name, family=family, dtype=case.out_dtype, outputs=0, faults=faults, tiers={})
-    exact = evaluate(
+def solve(case: MergeCase, cores: int) -> Exact:
+    """Ask the oracle; its exact tier shares so many processes."""
+    return evaluate(
         case.segm_output,
         case.segm_max,
         case.segm_expsum,
         case.active,
         FORMATS[case.out_dtype],
         FORMATS["float32"],
-        processes=1,  # the workers already share the cores
-    )
-    judged = judge(case, call.returned, exact, bounds)
-    return Outcome(
-        case=name,
-        family=family,
-        dtype=case.out_dtype,
-        outputs=call.returned.output.numel(),
-        faults=faults + judged.faults,
-        strata=strata_of(judged, family=family, domain=case.domain.value, dtype=case.out_dtype, case=name),
-        tiers=exact.tiers,
-        bits=exact.bits,
+        processes=cores,
     )
 
 
@@ -107,6 +151,10 @@ def _subnormals(flushing: bool) -> Iterator[None]:
         yield
     finally:
         torch.set_flush_denormal(False)
+
+
+def _lost(fault: Fault) -> Fault:
+    return replace(fault, lost_process=True)
 
 
 def _usable(device: torch.device) -> bool:

@@ -15,74 +15,18 @@ import sys
 import time
 import traceback
 from dataclasses import dataclass
-from enum import Enum, auto
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import NoReturn
 
-import numpy as np
-import torch
-
-from fuzz.case import MergeCase
-from fuzz.recipe import Recipe, expand
-from verify.bounds import Bounds
 from verify.campaign.environment import relevant_variables
-from verify.campaign.trial import EXPLICIT, Outcome, flushes_subnormals, run_trial
-from verify.subjects.load import Subject, SubjectError, load_subject
+from verify.campaign.jobs import Job
+from verify.campaign.outcome import Outcome
+from verify.campaign.station import Stage, Station, StationSettings, described
+from verify.subjects.load import SubjectError
 
 # Fresh interpreters: a fork would share torch's threads, and TRITON_INTERPRET must be set before an import.
 _CONTEXT = multiprocessing.get_context("spawn")
-
-
-class Stage(Enum):
-    """What a worker is doing."""
-
-    STARTING = auto()
-    """Importing the suite."""
-    LOADING = auto()
-    """Importing the kernel."""
-    IDLE = auto()
-    """Waiting for a case."""
-    PREPARING = auto()
-    """Expanding the case and moving it to the device."""
-    CALLING = auto()
-    """In the kernel."""
-    JUDGING = auto()
-    """In oracle and judge, the call being over."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class WorkerSettings:
-    """What a worker needs to know, the same for all of them."""
-
-    kernel: str
-    """As `--kernel` names it."""
-    device: str
-    """`cpu` or `cuda`."""
-    threads: int
-    """Threads of torch in each worker."""
-    bounds: Bounds
-    """Numbers to judge by."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Job:
-    """One case to run."""
-
-    name: str
-    """The case as verify.replay takes it."""
-    input: Recipe | MergeCase
-    """A recipe that the worker expands, or an explicit case on the CPU."""
-
-    @property
-    def family(self) -> str:
-        """Family of the recipe; `explicit` for a case without one."""
-        return self.input.family if isinstance(self.input, Recipe) else EXPLICIT
-
-    @property
-    def dtype(self) -> str:
-        """Output dtype."""
-        return self.input.dtype if isinstance(self.input, Recipe) else self.input.out_dtype
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +61,8 @@ Answer = Stage | Ready | Refused | Broken | Outcome
 class Worker:
     """The parent's handle on one child."""
 
-    def __init__(self, settings: WorkerSettings) -> None:
+    def __init__(self, settings: StationSettings) -> None:
+        self.settings = settings
         _occupy_standard_streams()
         resource_tracker.ensure_running()  # its start would unblock the signal below
         self.connection, theirs = _CONTEXT.Pipe()
@@ -178,59 +123,29 @@ def _occupy_standard_streams() -> None:
     os.close(descriptor)
 
 
-def _serve(connection: Connection, settings: WorkerSettings) -> None:
+def _serve(connection: Connection, settings: StationSettings) -> None:
     # The parent decides what Ctrl-C does to its children; they were started with the signal blocked.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     # stdout belongs to the verdict: what a kernel prints goes where progress goes.
     os.dup2(2, 1)
-    # As on a GPU: NaN and overflow are what many cases are about, and numpy would warn of each.
-    np.seterr(all="ignore")
-    if settings.device == "cpu":
-        os.environ["TRITON_INTERPRET"] = "1"
-    else:
-        os.environ.pop("TRITON_INTERPRET", None)
     try:
         _serve_jobs(connection, settings)
     except Exception:
         _say(connection, Broken(trace=traceback.format_exc()))
 
 
-def _serve_jobs(connection: Connection, settings: WorkerSettings) -> None:
-    torch.set_num_threads(settings.threads)
+def _serve_jobs(connection: Connection, settings: StationSettings) -> None:
     _say(connection, Stage.LOADING)
     try:
-        subject = load_subject(settings.kernel)
+        station = Station(settings, lambda stage: _say(connection, stage))
     except SubjectError as error:
         _say(connection, Refused(reason=str(error)))
         return
-    # A library built with -ffast-math switches when it is loaded; its calls must run as they do elsewhere.
-    flushing = flushes_subnormals()
-    torch.set_flush_denormal(False)
-    _say(connection, Ready(subject=_described(subject), variables=relevant_variables()))
+    _say(connection, Ready(subject=described(station.subject), variables=relevant_variables()))
     while True:
-        job = _next_job(connection)
-        case = expand(job.input) if isinstance(job.input, Recipe) else job.input
-        case = case.to(settings.device)
-        _say(connection, Stage.CALLING)
-        # One that lost its device is sent as well; the parent replaces this process then.
-        outcome = run_trial(
-            subject,
-            case,
-            job.name,
-            settings.bounds,
-            flushing=flushing,
-            returned=lambda: _say(connection, Stage.JUDGING),
-        )
-        _say(connection, outcome)
-
-
-def _described(subject: Subject) -> dict[str, str]:
-    return {
-        "name": subject.name,
-        "import_path": subject.import_path,
-        "source_sha256": subject.source_sha256,
-    }
+        # An outcome that lost its device is sent as well; the parent replaces this process then.
+        _say(connection, station.run(_next_job(connection)))
 
 
 def _say(connection: Connection, said: Answer) -> None:

@@ -8,11 +8,11 @@ import torch
 from fuzz.draw import draw_recipe
 from fuzz.formats import FORMATS
 from fuzz.recipe import expand
+from verify.museum.honest import Merge
+from verify.museum.registry import EXHIBITS
 from verify.observed import FaultKind
 from verify.subjects.call import call_subject
 from verify.subjects.load import Subject
-from verify.tests.faulty import FAULTY
-from verify.tests.honest import Merge
 
 
 def subject(merge):
@@ -37,7 +37,7 @@ def test_an_honest_call_shows_nothing(case):
 
 
 def test_values_never_written_are_known(case):
-    call = call_subject(subject(FAULTY["last_column_skipped"]), case)
+    call = call_subject(subject(EXHIBITS["last_column_skipped"]), case)
     assert call.returned is not None
     unwritten = call.returned.unwritten_output
     assert bool(unwritten[..., -1].all())

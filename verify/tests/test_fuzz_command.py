@@ -11,14 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.families import FAMILIES
+from fuzz.corpus import corpus_files
+from fuzz.families import DRAWN
 from fuzz.formats import FORMATS
 from reports.serialize import from_json
 from verify import fuzz, replay
 from verify.campaign import findings
+from verify.campaign.profiles import PROFILES
+from verify.laws import LAWS
 
 SMALL = ["--profile", "smoke", "--workers", "1"]
-HONEST = "verify.tests.faulty:reference_merge"
+HONEST = "verify.museum.honest:reference_merge"
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +32,9 @@ def _elsewhere(tmp_path, monkeypatch):
 def test_a_correct_kernel_passes_and_the_report_holds_what_was_done(capsys):
     assert fuzz.main([*SMALL, "--kernel", HONEST, "--seed", "5", "--json", "copy.json"]) == 0
     out = capsys.readouterr().out.splitlines()
-    cases = len(FAMILIES) * len(FORMATS)
+    kept, hunted = len(corpus_files()), PROFILES["smoke"].hunted
+    drawn = len(DRAWN) * len(FORMATS)
+    cases = kept + drawn + hunted
     assert re.fullmatch(
         rf"PASS \S+ cases {cases} outputs \S+ worst margin 0\.\d+ judged 0\.\d+ ulp lse 0\.\d+ ulp "
         r"fail 0 known 0 unsupported 0 seed 5",
@@ -43,7 +48,13 @@ def test_a_correct_kernel_passes_and_the_report_holds_what_was_done(capsys):
     assert report.totals["planned"] == report.totals["cases"] == report.totals["passed"] == cases
     assert report.totals["values_passed"] == report.totals["values"] > report.totals["outputs"] > 10_000
     assert report.run["stopped_by"] == ""
-    assert set(report.coverage["cases"]) == {f"{family} {dtype}" for family in FAMILIES for dtype in FORMATS}
+    assert report.run["streams"] == {"corpus": kept, "drawn": drawn, "hunt": hunted}
+    reached = {name for name in report.coverage["cases"] if name.split()[0] not in ("corpus", "hunt")}
+    assert reached == {f"{family} {dtype}" for family in DRAWN for dtype in FORMATS}
+    assert set(report.totals["laws"]) == set(LAWS)
+    assert all(law["rows"] > 0 for law in report.totals["laws"].values())
+    assert len(report.coverage["cells"]) > 300
+    assert report.coverage["discovery"][-1][1] == max(s.margin for s in report.strata if s.key.family != "hunt")
     assert report.oracle["certified_fraction"] == 1.0
     assert sum(report.oracle["tiers"].values()) == report.totals["values"]
     assert report.run["config"]["seed"] == {"value": 5, "source": "--seed"}
@@ -66,7 +77,7 @@ def test_a_missing_guard_is_found_shrunk_and_replayed(faulty, capsys):
     out = capsys.readouterr().out
     assert "SPURIOUS_NAN" in out
     assert "T=1 H=1 S=1 R=1 tile=1 (shrunk)" in out
-    assert out.splitlines()[-1].startswith("FAIL kernel.py:merge")
+    assert out.splitlines()[-1].startswith("FAIL verify.museum.empties:no_guard")
     for finding in from_json(Path("out/report.json").read_text()).findings:
         command = shlex.split(finding.repro["command"])
         assert command[:3] == ["python", "-m", "verify.replay"]
@@ -129,7 +140,7 @@ def test_nothing_judged_is_not_a_pass(capsys):
         (["--kernel", "nosuch:thing"], "importing nosuch failed"),
         (["--kernel", "missing.py:merge"], "no file missing.py"),
         (["--dtype", "float7"], "'float7' is none of float32"),
-        (["--family", "nosuch"], "'nosuch' is none of producer"),
+        (["--family", "nosuch"], "'nosuch' is none of corpus, producer"),
         (["--workers", "none"], "nor auto"),
         (["--out", "file/below"], "cannot write there"),
         (["--nosuch"], "unrecognized arguments"),
@@ -164,7 +175,7 @@ def test_the_report_can_be_the_whole_of_stdout(capsys):
 def test_families_and_dtypes_are_listed(capsys):
     assert fuzz.main(["--list"]) == 0
     out = capsys.readouterr().out
-    assert all(name in out for name in (*FAMILIES, *FORMATS))
+    assert all(name in out for name in ("corpus", *DRAWN, "hunt", *FORMATS, *LAWS))
 
 
 def test_an_interrupted_run_reports_what_it_has(faulty):
@@ -176,7 +187,7 @@ def test_an_interrupted_run_reports_what_it_has(faulty):
         running.send_signal(signal.SIGINT)
         out = running.stdout.read()
         assert running.wait() == 130
-    assert out.splitlines()[-1].startswith("INTERRUPTED kernel.py:merge")
+    assert out.splitlines()[-1].startswith("INTERRUPTED verify.museum.empties:no_guard")
     report = from_json(Path("out/report.json").read_text())
     assert report.run["status"] == "interrupted"
     assert 0 < report.totals["cases"] < 1000

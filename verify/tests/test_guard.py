@@ -96,7 +96,9 @@ def test_contents_are_kept_and_other_tensors_are_left_alone():
     assert not guard.touched()
 
 
-@pytest.mark.parametrize(("place", "inside"), [(0, True), (2, True), (3, False), (4, False), (5, True), (12, True)])
+@pytest.mark.parametrize(
+    ("place", "inside"), [(0, True), (2, True), (3, False), (4, False), (5, True), (12, True)]
+)
 def test_a_write_between_the_rows_of_an_allocation_is_noticed(place, inside):
     with GuardedAllocations() as guard:
         made = torch.empty_strided((3, 3), (5, 1), dtype=torch.bfloat16)

@@ -8,17 +8,18 @@ import pytest
 from fuzz.draw import draw_recipe
 from verify.bounds import load_bounds
 from verify.campaign import pool as pool_module
+from verify.campaign.jobs import Job
 from verify.campaign.pool import InternalError, Pool, WorkersLostError
-from verify.campaign.worker import Job, Stage, WorkerSettings
+from verify.campaign.station import Stage, StationSettings
 from verify.observed import FaultKind
 from verify.subjects.load import SubjectError
 
-HONEST = "from verify.tests.honest import Merge\nhonest = Merge()\n"
+HONEST = "from verify.museum.honest import Merge\nhonest = Merge()\n"
 
 
 def pool(spec, workers=1, timeout_s=60.0):
-    settings = WorkerSettings(kernel=spec, device="cpu", threads=1, bounds=load_bounds())
-    return Pool(settings, workers, timeout_s)
+    settings = StationSettings(kernel=spec, device="cpu", cores=1, bounds=load_bounds())
+    return Pool([settings] * workers, timeout_s)
 
 
 def jobs(numbers):
@@ -35,9 +36,9 @@ def kinds(outcome):
 
 
 def test_every_job_comes_back_once_and_passes():
-    with pool("verify.tests.faulty:reference_merge", workers=2) as running:
+    with pool("verify.museum.honest:reference_merge", workers=2) as running:
         outcomes = list(running.run(jobs(range(20))))
-        assert running.subject["name"] == "verify.tests.faulty:reference_merge"
+        assert running.subject["name"] == "verify.museum.honest:reference_merge"
         assert running.variables["TRITON_INTERPRET"] == "1"
     assert sorted(outcome.case for outcome in outcomes) == sorted(f"3/{n}" for n in range(20))
     assert all(outcome.faults == () and outcome.outputs > 0 for outcome in outcomes)

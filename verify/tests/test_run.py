@@ -1,4 +1,4 @@
-"""A run without processes: cases through a trial in this one, and runs over a pool that only says it ran."""
+"""Runs over a pool that only says it ran."""
 
 import itertools
 import json
@@ -7,23 +7,21 @@ import signal
 from pathlib import Path
 
 import pytest
-import torch
 
-from fuzz.draw import draw_recipe
-from fuzz.families import FAMILIES
+from fuzz.families import DRAWN
 from fuzz.formats import FORMATS
-from fuzz.recipe import expand
 from reports import serialize
 from verify import fuzz
 from verify.bounds import load_bounds
 from verify.campaign import run
+from verify.campaign.archive import Archive
 from verify.campaign.gather import Gathered
+from verify.campaign.outcome import Outcome
+from verify.campaign.plan import Plan, Shard
 from verify.campaign.pool import WorkersLostError
 from verify.campaign.profiles import PROFILES
-from verify.campaign.trial import Outcome, flushes_subnormals, run_trial
+from verify.campaign.schedule import Schedule
 from verify.observed import Fault, FaultKind
-from verify.subjects.load import Subject
-from verify.tests.honest import Merge
 
 CRASH = Fault(kind=FaultKind.CRASH, detector="isolation", message="the process ended", lost_process=True)
 WRONG = Fault(kind=FaultKind.WRONG_LSE, detector="oracle", message="wrong", result="lse")
@@ -37,26 +35,31 @@ def plan(**changes):
         "budget_s": None,
         "max_cases": 12,
         "seed": 0,
-        "families": tuple(FAMILIES),
+        "families": tuple(DRAWN),
         "dtypes": tuple(FORMATS),
+        "laws": (),
+        "shard": Shard(),
         "device": "cpu",
-        "workers": 2,
+        "devices": ("cpu", "cpu"),
+        "isolated": True,
         "timeout_s": 1.0,
         "stop_at_first": False,
         "out": Path("unused"),
+        "resume": False,
         "bounds": load_bounds(),
         "argv": (),
+        "arguments": (),
         "config": {},
     }
-    return run.Plan(**{**values, **changes})
+    return Plan(**{**values, **changes})
 
 
 def outcome(job, *faults):
-    return Outcome(case=job.name, family=job.family, dtype=job.dtype, outputs=1, faults=faults, tiers={})
+    return Outcome(case=job.name, family=job.family, dtype=job.dtype, outputs=1, faults=faults)
 
 
 @pytest.fixture
-def campaign(monkeypatch):
+def campaign(monkeypatch, tmp_path):
     """Return a function that runs a plan over `answers`, a generator from jobs to outcomes."""
 
     def start(answers, impatient=False, **changes):
@@ -74,7 +77,7 @@ def campaign(monkeypatch):
             def __exit__(self, *_):
                 pass
 
-        def store(groups, kernel, device, folder, progress, pool):
+        def store(groups, plan, folder, progress, pool):
             stored.append(pool)
             if impatient:
                 os.kill(os.getpid(), signal.SIGINT)  # a second Ctrl-C
@@ -83,7 +86,7 @@ def campaign(monkeypatch):
         stored: list[object] = []
         monkeypatch.setattr(run, "Pool", Pool)
         monkeypatch.setattr(run, "write_findings", store)
-        report = run.run_campaign(plan(**changes), lambda *_: None)
+        report = run.run_campaign(plan(**{"out": tmp_path, **changes}), lambda *_: None)
         return report, [pool is not None for pool in stored]
 
     return start
@@ -132,9 +135,9 @@ def test_what_came_back_before_an_interrupt_counts_though_an_earlier_case_did_no
         os.kill(os.getpid(), signal.SIGINT)
 
     class Disturbed(Gathered):
-        def add(self, outcome, recipe):
+        def add(self, outcome, job):
             os.kill(os.getpid(), signal.SIGINT)
-            super().add(outcome, recipe)
+            super().add(outcome, job)
 
     monkeypatch.setattr(run, "Gathered", Disturbed)
     before = signal.getsignal(signal.SIGINT)
@@ -164,12 +167,18 @@ def test_the_budget_ends_the_run_and_the_report_says_so(campaign):
     assert (report.totals["planned"], report.totals["cases"]) == (12, 0)
 
 
-@pytest.mark.parametrize("families", [tuple(FAMILIES), ("ties", "producer")])
+@pytest.mark.parametrize("families", [("corpus", *DRAWN, "hunt"), ("ties", "producer"), ("corpus",)])
 @pytest.mark.parametrize("dtypes", [tuple(FORMATS), ("float16", "float8_e5m2", "float32")])
 @pytest.mark.parametrize("max_cases", [None, 17])
-def test_the_number_of_planned_cases_is_known_without_listing_them(families, dtypes, max_cases):
-    chosen = plan(families=families, dtypes=dtypes, max_cases=max_cases)
-    assert run.planned(chosen) == len(list(run.numbers(chosen)))
+@pytest.mark.parametrize("shard", [Shard(), Shard(index=1, count=3)])
+def test_the_number_of_planned_cases_is_known_without_making_them(families, dtypes, max_cases, shard):
+    chosen = plan(
+        families=families, dtypes=dtypes, max_cases=max_cases, shard=shard, profile=PROFILES["smoke"]
+    )
+    schedule = Schedule(chosen, Archive())
+    scheduled = sum(1 for batch in schedule.batches() for _ in batch)
+    hunted = PROFILES["smoke"].hunted if "hunt" in families and max_cases is None else 0
+    assert schedule.planned() == scheduled + hunted  # an empty archive has nothing to hunt from
 
 
 def test_a_given_number_of_cases_is_not_cut_short_by_the_profile(monkeypatch, tmp_path):
@@ -197,69 +206,3 @@ def test_an_interrupt_while_the_report_is_written_does_not_lose_it(monkeypatch, 
     monkeypatch.setattr(fuzz, "to_json", interrupted)
     fuzz.main(["--out", str(tmp_path)])
     assert json.loads((tmp_path / "report.json").read_text())["run"]["stopped_by"] == ""
-
-
-def tried(merge, number, **options):
-    subject = Subject(name="", import_path="", source_sha256="", merge=merge)
-    found = run_trial(subject, expand(draw_recipe(3, number)), "", load_bounds(), **options)
-    return [fault.kind for fault in found.faults]
-
-
-def number_where(wanted):
-    return next(number for number in range(2000) if wanted(draw_recipe(3, number)))
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda o, m, s, length: o.mul_(0.5),
-        lambda o, m, s, length: m.fill_(torch.nan),
-        lambda o, m, s, length: length.add_(1),
-        lambda o, m, s, length: length.resize_(0),
-        lambda o, m, s, length: o.resize_(0),
-        lambda o, m, s, length: s.t_() if s.ndim == 2 else s.transpose_(0, 1),
-    ],
-)
-def test_a_kernel_that_writes_to_its_inputs_is_judged_by_what_they_were(spoil):
-    honest = Merge()
-
-    def merge(o, m, s, length, *rest):
-        got = honest(o, m, s, length, *rest)
-        spoil(o, m, s, length)
-        return got
-
-    number = number_where(
-        lambda recipe: recipe.family == "producer" and min(recipe.tokens, recipe.heads, recipe.segments) > 1
-    )
-    assert tried(merge, number) == [FaultKind.TOUCHED_INPUT]
-
-
-def test_a_kernel_that_switches_to_flushing_is_judged_without_and_starts_every_call_afresh():
-    honest = Merge()
-    started = []
-
-    def merge(*args):
-        started.append(flushes_subnormals())
-        got = honest(*args)
-        torch.set_flush_denormal(True)
-        return got
-
-    number = number_where(lambda recipe: recipe.family == "subnormals")
-    assert tried(merge, number) == []
-    assert tried(merge, number) == []
-    assert started == [False, False]
-    tried(merge, number, flushing=True)
-    assert started == [False, False, True]
-    assert not flushes_subnormals()
-
-
-def test_the_end_of_the_call_is_announced_before_the_judging(monkeypatch):
-    told = []
-    honest = Merge()
-
-    def merge(*args):
-        told.append("called")
-        return honest(*args)
-
-    assert tried(merge, 0, returned=lambda: told.append("returned")) == []
-    assert told == ["called", "returned"]

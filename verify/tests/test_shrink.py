@@ -3,16 +3,18 @@ import math
 from fuzz.draw import draw_recipe
 from fuzz.recipe import expand
 from verify.bounds import load_bounds
+from verify.campaign.jobs import Job
 from verify.campaign.shrink import shrink
-from verify.campaign.trial import run_trial
+from verify.campaign.trial import Bench
+from verify.museum.registry import EXHIBITS
 from verify.observed import Fault, FaultKind
 from verify.subjects.load import Subject
-from verify.tests.faulty import FAULTY
 
 
 def attempt(name):
-    subject = Subject(name=name, import_path=name, source_sha256="", merge=FAULTY[name])
-    return lambda case: run_trial(subject, case, "test", load_bounds()).faults
+    subject = Subject(name=name, import_path=name, source_sha256="", merge=EXHIBITS[name])
+    bench = Bench(subject, load_bounds())
+    return lambda case: bench.run(Job(name="test", input=case), case).faults
 
 
 def first_failure(run, wanted):

@@ -1,0 +1,109 @@
+"""Behaviour cells: a coarse map of what rows do inside a merge, to tell new ground from old.
+
+A cell is named by the gap between the largest maximum and the smallest live one, how much the worst
+value's sum cancels, the dtype, how many segments are empty, how many are active, and how large the value
+is. Edges are where arithmetic changes: 24 and 53 bits, the exponents at which float32 weights vanish.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from fuzz.case import MergeCase
+from fuzz.formats import FORMATS
+from fuzz.mutation import mutants_of
+from verify.campaign.outcome import Reached
+from verify.judge import Judged, JudgedValues
+
+_GAPS = (0.5, 12.0, 24.0, 53.0, 126.0, 150.0, 512.0)
+_ACTIVE = (0.5, 1.5, 4.5, 16.5, 64.5)
+_CANCELLED = (2.0, 12.0, 24.0, 53.0)  # bits
+_MOST = 16  # cells told of a case, the worst first
+
+
+class Cells:
+    """Names the cells that cases reach; tells of a row only where it is the worst this process has met."""
+
+    def __init__(self) -> None:
+        self._worst: dict[str, float] = {}
+
+    def reached(self, case: MergeCase, judged: Judged) -> tuple[Reached, ...]:
+        """Return the worst row in each cell that the case reached, the worst of all first."""
+        if not case.outputs:
+            return ()
+        margin, column = _worst_of_row(judged.output)
+        of_lse, _ = _worst_of_row(judged.lse)
+        margin = torch.maximum(margin, of_lse)
+        codes = _codes(case, column)
+        told = []
+        for code in torch.unique(codes.reshape(-1, codes.shape[-1]), dim=0):
+            here = (codes == code).all(-1)
+            flat = int(torch.where(here, margin, -1.0).argmax())
+            token, head = divmod(flat, case.H)
+            name = "-".join(
+                (case.out_dtype, *(f"{letter}{int(n)}" for letter, n in zip("gcear", code, strict=True)))
+            )
+            told.append((float(margin[token, head]), name, (token, head, int(column[token, head]))))
+        told.sort(reverse=True)
+        return tuple(self._told(case, *entry) for entry in told[:_MOST])
+
+    def _told(self, case: MergeCase, margin: float, name: str, where: tuple[int, ...]) -> Reached:
+        parent = None
+        if margin > self._worst.get(name, -1.0):
+            self._worst[name] = margin
+            parent = mutants_of(case, where, seed=0, tokens=1, heads=1, rank=case.R, strength=0)
+        return Reached(cell=name, margin=margin, parent=parent)
+
+
+def _worst_of_row(values: JudgedValues) -> tuple[Tensor, Tensor]:
+    """Return |error| / bound of each row's worst number, 0 where there is none, and its column."""
+    margin = torch.where(values.number, values.error.abs() / values.bound, 0.0)
+    if margin.ndim == 2:
+        return margin, torch.zeros_like(margin, dtype=torch.int64)
+    worst = margin.max(-1)
+    return worst.values, worst.indices
+
+
+def _codes(case: MergeCase, column: Tensor) -> Tensor:
+    """Return the coordinates of each row's cell, [T, H, 5] int64 on the CPU."""
+    m, s = case.segm_max.double(), case.segm_expsum.double()
+    o = case.segm_output.gather(3, column[:, :, None, None].expand(-1, -1, case.S, 1))[..., 0].double()
+    active = case.active.to(m.device)
+    written = torch.arange(case.S, device=m.device) < active[:, None, None]
+    live = written & (m != -torch.inf) & ~((s == 0) & ~m.isnan())
+    top = torch.where(live, m, -torch.inf).amax(-1)
+    gap = top - torch.where(live, m, torch.inf).amin(-1)
+    weight = torch.where(live, torch.exp2(m - top[..., None]), 0.0)
+    parts = torch.where(live, o, 0.0) * weight
+    total, size = parts.sum(-1), parts.abs().sum(-1)
+    y = total / (torch.where(live, s, 0.0) * weight).sum(-1)
+    cancelled = torch.log2(size / total.abs())
+    codes = (
+        _bucket(gap, _GAPS),
+        _bucket(cancelled, _CANCELLED),
+        _empties(live.sum(-1), active[:, None]),
+        _bucket(active[:, None].expand(live.shape[:2]).double(), _ACTIVE),
+        _range(y.abs(), case.out_dtype),
+    )
+    return torch.stack(codes, -1).cpu()
+
+
+def _bucket(values: Tensor, edges: tuple[float, ...]) -> Tensor:
+    """Return the index of each value's bucket; NaN has one of its own."""
+    limits = torch.tensor(edges, dtype=torch.float64, device=values.device)
+    return torch.where(values.isnan(), len(edges) + 1, torch.bucketize(values.contiguous(), limits))
+
+
+def _empties(live: Tensor, active: Tensor) -> Tensor:
+    """0: no active segment is empty; 1: a few; 2: most; 3: all but one; 4: all."""
+    empty = active - live
+    few = torch.where(2 * empty <= active, 1, 2)
+    return torch.where(empty == 0, 0, torch.where(live == 0, 4, torch.where(live == 1, 3, few)))
+
+
+def _range(size: Tensor, dtype: str) -> Tensor:
+    """0: zero; then below, in and above the normal numbers of the format, these in three parts."""
+    fmt = FORMATS[dtype]
+    edges = (0.0, 2.0**fmt.emin, 2.0 ** (fmt.emin / 2), 2.0 ** (fmt.emax / 2), fmt.max_value)
+    return _bucket(size, edges)

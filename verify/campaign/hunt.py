@@ -1,0 +1,49 @@
+"""The hunt: mutants of the worst rows so far, climbing toward the bound and into cells not yet reached.
+
+It goes in generations. All of one are chosen from the archive before any has come back, so that a run's
+cases do not depend on which worker was faster.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
+
+from fuzz.recipe import MAX_ELEMENTS, Recipe
+from verify.campaign.archive import Archive
+from verify.campaign.plan import Plan
+
+GENERATION = 8
+"""Cases chosen together."""
+
+_OUTPUTS = {"cpu": 1 << 15, "cuda": 1 << 22}
+_ELEMENTS = {"cpu": 1 << 20, "cuda": min(1 << 27, MAX_ELEMENTS)}
+_MOST_TOKENS = 1 << 11  # of production; what is left over goes to the heads
+
+
+def generation(plan: Plan, archive: Archive, first: int) -> Iterator[tuple[str, Recipe]]:
+    """Yield the names and recipes of a generation, whose first case is the hunt's number `first`."""
+    for number in range(first, first + GENERATION):
+        # Every other one climbs; the others start where little was seen. The step grows and shrinks in turn.
+        cell = archive.worst() if number % 2 == 0 else archive.rarest()
+        if cell is None:
+            return
+        cell.chosen += 1
+        name = f"hunt/{plan.seed}/{plan.shard}/{number}"
+        yield name, _mutants(cell.parent, plan.device, name, strength=number // 2 % 4)
+
+
+def _mutants(parent: Recipe, device: str, name: str, strength: int) -> Recipe:
+    """Return a recipe of as many mutants of a row as the device takes at once."""
+    seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
+    rank = parent.rank
+    rows = max(1, min(_OUTPUTS[device] // rank, _ELEMENTS[device] // (rank * parent.segments)))
+    tokens = min(rows, _MOST_TOKENS)
+    return replace(
+        parent,
+        tokens=tokens,
+        heads=max(1, rows // tokens),
+        seed=seed,
+        params={**parent.params, "strength": strength},
+    )
