@@ -25,7 +25,7 @@ PROFILES = {
     "smoke": Profile(
         rounds=1, hunted=16, turns=1, budget_s=None, purpose="between two edits: every family, dtype and law"
     ),
-    "quick": Profile(rounds=6, hunted=64, turns=1, budget_s=60.0, purpose="the default"),
+    "quick": Profile(rounds=3, hunted=64, turns=1, budget_s=60.0, purpose="the default"),
     "ci": Profile(
         rounds=20, hunted=320, turns=1, budget_s=None, purpose="a pull request: deterministic, no time limit"
     ),
