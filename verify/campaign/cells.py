@@ -34,8 +34,8 @@ class Cells:
             return ()
         margin, column = _worst_of_row(judged.output)
         of_lse, _ = _worst_of_row(judged.lse)
-        margin = torch.maximum(margin, of_lse)
-        codes = _codes(case, column)
+        codes = _codes(case, column).cpu()
+        margin, column = torch.maximum(margin, of_lse).cpu(), column.cpu()
         told = []
         for code in torch.unique(codes.reshape(-1, codes.shape[-1]), dim=0):
             here = (codes == code).all(-1)
@@ -66,7 +66,7 @@ def _worst_of_row(values: JudgedValues) -> tuple[Tensor, Tensor]:
 
 
 def _codes(case: MergeCase, column: Tensor) -> Tensor:
-    """Return the coordinates of each row's cell, [T, H, 5] int64 on the CPU."""
+    """Return the coordinates of each row's cell, [T, H, 5] int64."""
     m, s = case.segm_max.double(), case.segm_expsum.double()
     o = case.segm_output.gather(3, column[:, :, None, None].expand(-1, -1, case.S, 1))[..., 0].double()
     active = case.active.to(m.device)
@@ -86,7 +86,7 @@ def _codes(case: MergeCase, column: Tensor) -> Tensor:
         _bucket(active[:, None].expand(live.shape[:2]).double(), _ACTIVE),
         _range(y.abs(), case.out_dtype),
     )
-    return torch.stack(codes, -1).cpu()
+    return torch.stack(codes, -1)
 
 
 def _bucket(values: Tensor, edges: tuple[float, ...]) -> Tensor:
