@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fuzz.recipe import Recipe
 from verify.campaign.outcome import Outcome
 
+_EXACT, _COMPARISON = 60.0, 10.0  # what these tiers cost, where a value that float64 decides costs 1
+
 
 @dataclass(kw_only=True)
 class Cell:
@@ -14,8 +16,12 @@ class Cell:
 
     margin: float
     """|error| / bound of its worst row."""
+    misrounded: bool
+    """Whether that row's worst value is not the correctly rounded one."""
     parent: Recipe
     """That row."""
+    cost: float
+    """What an output costs the oracle in the case that it is from, an easy one costing 1."""
     visits: int = 1
     """Cases that reached the cell."""
     chosen: int = 0
@@ -31,24 +37,43 @@ class Archive:
     def add(self, outcome: Outcome) -> int:
         """Take the rows of one case; return how many cells were new."""
         new = 0
+        cost = _cost(outcome)
         for reached in outcome.cells:
             known = self.cells.get(reached.cell)
             if known is not None:
                 known.visits += 1
-                if reached.parent is not None and reached.margin > known.margin:
-                    known.margin, known.parent = reached.margin, reached.parent
             elif reached.parent is not None:
-                self.cells[reached.cell] = Cell(margin=reached.margin, parent=reached.parent)
                 new += 1
+            if reached.parent is not None and (
+                known is None or (reached.misrounded, reached.margin) > (known.misrounded, known.margin)
+            ):
+                self.cells[reached.cell] = Cell(
+                    margin=reached.margin,
+                    misrounded=reached.misrounded,
+                    parent=reached.parent,
+                    cost=cost,
+                    visits=known.visits if known else 1,
+                    chosen=known.chosen if known else 0,
+                )
         return new
 
     def worst(self) -> Cell | None:
-        """Return the cell nearest to its bound, None if there is none.
+        """Return the cell nearest to its bound, a misrounded one before all others, None if there is none.
 
         A row that was chosen often without giving worse ones loses a little of its rank each time.
         """
-        return max(self.cells.values(), key=lambda cell: cell.margin * 0.98**cell.chosen, default=None)
+        return max(
+            self.cells.values(),
+            key=lambda cell: (cell.misrounded, cell.margin * 0.98**cell.chosen),
+            default=None,
+        )
 
     def rarest(self) -> Cell | None:
         """Return the cell chosen and visited least: what lies beside it may never have been reached."""
         return min(self.cells.values(), key=lambda cell: (cell.chosen, cell.visits), default=None)
+
+
+def _cost(outcome: Outcome) -> float:
+    values = max(1, sum(outcome.tiers.values()))
+    slow = _EXACT * outcome.tiers.get("exact", 0) + _COMPARISON * outcome.tiers.get("comparison", 0)
+    return 1.0 + slow / values

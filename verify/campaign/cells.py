@@ -26,43 +26,43 @@ class Cells:
     """Names the cells that cases reach; tells of a row only where it is the worst this process has met."""
 
     def __init__(self) -> None:
-        self._worst: dict[str, float] = {}
+        self._worst: dict[str, tuple[bool, float]] = {}
 
     def reached(self, case: MergeCase, judged: Judged) -> tuple[Reached, ...]:
         """Return the worst row in each cell that the case reached, the worst of all first."""
         if not case.outputs:
             return ()
-        margin, column = _worst_of_row(judged.output)
-        of_lse, _ = _worst_of_row(judged.lse)
+        badness, column = _badness(judged.output).max(-1)
         codes = _codes(case, column).cpu()
-        margin, column = torch.maximum(margin, of_lse).cpu(), column.cpu()
+        badness, column = torch.maximum(badness, _badness(judged.lse)).cpu(), column.cpu()
         told = []
         for code in torch.unique(codes.reshape(-1, codes.shape[-1]), dim=0):
             here = (codes == code).all(-1)
-            flat = int(torch.where(here, margin, -1.0).argmax())
-            token, head = divmod(flat, case.H)
-            name = "-".join(
-                (case.out_dtype, *(f"{letter}{int(n)}" for letter, n in zip("gcear", code, strict=True)))
-            )
-            told.append((float(margin[token, head]), name, (token, head, int(column[token, head]))))
+            token, head = divmod(int(torch.where(here, badness, -1.0).argmax()), case.H)
+            letters = (f"{letter}{int(n)}" for letter, n in zip("gcear", code, strict=True))
+            name = "-".join((case.out_dtype, *letters))
+            told.append((float(badness[token, head]), name, (token, head, int(column[token, head]))))
         told.sort(reverse=True)
         return tuple(self._told(case, *entry) for entry in told[:_MOST])
 
-    def _told(self, case: MergeCase, margin: float, name: str, where: tuple[int, ...]) -> Reached:
+    def _told(self, case: MergeCase, badness: float, name: str, where: tuple[int, ...]) -> Reached:
+        misrounded = badness >= _MISROUNDED
+        margin = badness - _MISROUNDED if misrounded else badness
         parent = None
-        if margin > self._worst.get(name, -1.0):
-            self._worst[name] = margin
+        if (misrounded, margin) > self._worst.get(name, (False, -1.0)):
+            self._worst[name] = misrounded, margin
             parent = mutants_of(case, where, seed=0, tokens=1, heads=1, rank=case.R, strength=0)
-        return Reached(cell=name, margin=margin, parent=parent)
+        return Reached(cell=name, margin=margin, misrounded=misrounded, parent=parent)
 
 
-def _worst_of_row(values: JudgedValues) -> tuple[Tensor, Tensor]:
-    """Return |error| / bound of each row's worst number, 0 where there is none, and its column."""
-    margin = torch.where(values.number, values.error.abs() / values.bound, 0.0)
-    if margin.ndim == 2:
-        return margin, torch.zeros_like(margin, dtype=torch.int64)
-    worst = margin.max(-1)
-    return worst.values, worst.indices
+_MISROUNDED = 2.0**20  # more than a margin that is still of interest
+
+
+def _badness(values: JudgedValues) -> Tensor:
+    """Return |error| / bound, 0 where there is no number; what is misrounded counts above all that is not."""
+    margin = (values.error.abs() / values.bound).clamp(max=_MISROUNDED / 2)
+    worse = torch.where(values.steps != 0, _MISROUNDED, 0.0)
+    return torch.where(values.number, margin + worse, 0.0)
 
 
 def _codes(case: MergeCase, column: Tensor) -> Tensor:

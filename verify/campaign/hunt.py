@@ -10,15 +10,16 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
 
-from fuzz.recipe import MAX_ELEMENTS, Recipe
-from verify.campaign.archive import Archive
+from fuzz.recipe import Recipe
+from verify.campaign.archive import Archive, Cell
 from verify.campaign.plan import Plan
 
 GENERATION = 8
 """Cases chosen together."""
 
-_OUTPUTS = {"cpu": 1 << 15, "cuda": 1 << 22}
-_ELEMENTS = {"cpu": 1 << 20, "cuda": min(1 << 27, MAX_ELEMENTS)}
+# Outputs of a case where each is easy for the oracle, and elements of segm_output.
+_OUTPUTS = {"cpu": 1 << 17, "cuda": 1 << 24}
+_ELEMENTS = {"cpu": 1 << 21, "cuda": 1 << 28}
 _MOST_TOKENS = 1 << 11  # of production; what is left over goes to the heads
 
 
@@ -31,14 +32,16 @@ def generation(plan: Plan, archive: Archive, first: int) -> Iterator[tuple[str, 
             return
         cell.chosen += 1
         name = f"hunt/{plan.seed}/{plan.shard}/{number}"
-        yield name, _mutants(cell.parent, plan.device, name, strength=number // 2 % 4)
+        yield name, _mutants(cell, plan.device, name, strength=number // 2 % 4)
 
 
-def _mutants(parent: Recipe, device: str, name: str, strength: int) -> Recipe:
-    """Return a recipe of as many mutants of a row as the device takes at once."""
+def _mutants(cell: Cell, device: str, name: str, strength: int) -> Recipe:
+    """Return a recipe of as many mutants of a row as device and oracle take at once."""
+    parent = cell.parent
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
     rank = parent.rank
-    rows = max(1, min(_OUTPUTS[device] // rank, _ELEMENTS[device] // (rank * parent.segments)))
+    outputs = int(_OUTPUTS[device] / cell.cost)
+    rows = max(1, min(outputs // rank, _ELEMENTS[device] // (rank * parent.segments)))
     tokens = min(rows, _MOST_TOKENS)
     return replace(
         parent,

@@ -158,8 +158,8 @@ def record_of(outcome: Outcome) -> dict[str, Any]:
         plain["strata"] = [_stratum_record(stratum) for stratum in outcome.strata]
     if outcome.cells:
         plain["cells"] = [
-            [reached.cell, reached.margin, reached.parent.to_record() if reached.parent else None]
-            for reached in outcome.cells
+            [r.cell, r.margin, r.misrounded, r.parent.to_record() if r.parent else None]
+            for r in outcome.cells
         ]
     return plain
 
@@ -170,8 +170,13 @@ def outcome_of(record: Mapping[str, Any]) -> Outcome:
     plain["faults"] = tuple(_fault_of(item) for item in plain.get("faults", ()))
     plain["strata"] = tuple(_stratum_of(item) for item in plain.get("strata", ()))
     plain["cells"] = tuple(
-        Reached(cell=cell, margin=margin, parent=Recipe.from_record(parent) if parent is not None else None)
-        for cell, margin, parent in plain.get("cells", ())
+        Reached(
+            cell=cell,
+            margin=margin,
+            misrounded=misrounded,
+            parent=Recipe.from_record(parent) if parent is not None else None,
+        )
+        for cell, margin, misrounded, parent in plain.get("cells", ())
     )
     return Outcome(**plain)
 

@@ -17,6 +17,8 @@ class Reached:
     """Name of the cell, see cells.py."""
     margin: float
     """|error| / bound of the row's worst value."""
+    misrounded: bool
+    """Whether that is not the correctly rounded value: an error that no rounding has to make."""
     parent: Recipe | None
     """The row as a recipe, for mutants to come from; None where the worker has told of a worse one."""
 

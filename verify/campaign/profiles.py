@@ -29,6 +29,6 @@ PROFILES = {
     "ci": Profile(
         rounds=20, hunted=320, turns=1, budget_s=None, purpose="a pull request: deterministic, no time limit"
     ),
-    "nightly": Profile(rounds=10, hunted=480, turns=None, budget_s=8 * 3600.0, purpose="search, 8 hours"),
-    "soak": Profile(rounds=10, hunted=960, turns=None, budget_s=None, purpose="search until it is stopped"),
+    "nightly": Profile(rounds=4, hunted=960, turns=None, budget_s=8 * 3600.0, purpose="search, 8 hours"),
+    "soak": Profile(rounds=4, hunted=960, turns=None, budget_s=None, purpose="search until it is stopped"),
 }

@@ -54,7 +54,9 @@ def test_a_correct_kernel_passes_and_the_report_holds_what_was_done(capsys):
     assert set(report.totals["laws"]) == set(LAWS)
     assert all(law["rows"] > 0 for law in report.totals["laws"].values())
     assert len(report.coverage["cells"]) > 300
-    assert report.coverage["discovery"][-1][1] == max(s.margin for s in report.strata if s.key.family != "hunt")
+    assert report.coverage["discovery"][-1][1] == max(
+        s.margin for s in report.strata if s.key.family != "hunt"
+    )
     assert report.oracle["certified_fraction"] == 1.0
     assert sum(report.oracle["tiers"].values()) == report.totals["values"]
     assert report.run["config"]["seed"] == {"value": 5, "source": "--seed"}

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fuzz.draw import draw_recipe
+from fuzz.mutation import mutants_of
 from fuzz.recipe import expand
 from verify.bounds import load_bounds
 from verify.campaign import hunt
@@ -23,8 +24,8 @@ def outcome(*cells):
     return Outcome(case="0/0", family="ties", dtype="float32", cells=cells)
 
 
-def reached(cell, margin, parent=None):
-    return Reached(cell=cell, margin=margin, parent=parent)
+def reached(cell, margin, parent=None, misrounded=False):
+    return Reached(cell=cell, margin=margin, misrounded=misrounded, parent=parent)
 
 
 def bench(merge, bounds=None):
@@ -48,7 +49,19 @@ def test_the_archive_keeps_the_worst_row_of_every_cell():
     assert archive.worst() is archive.cells["b"]
     archive.cells["b"].chosen = 60
     assert archive.worst() is archive.rarest() is archive.cells["a"]
+    archive.add(outcome(reached("d", 0.01, far, misrounded=True)))
+    assert archive.worst() is archive.cells["d"]  # an error that no rounding has to make
     assert Archive().worst() is Archive().rarest() is None
+
+
+def test_where_the_oracle_is_slow_fewer_mutants_are_made():
+    parent = mutants_of(expand(draw_recipe(0, 2)), (0, 0, 0), seed=0, tokens=1, heads=1, rank=8, strength=0)
+    sizes = []
+    for tiers in ({"float64": 10}, {"float64": 5, "exact": 5}):
+        archive = Archive()
+        archive.add(replace(outcome(reached("a", 0.2, parent)), tiers=tiers))
+        sizes.append(next(generation(plan(), archive, 0))[1].outputs)
+    assert sizes[0] > 20 * sizes[1] > 0
 
 
 def test_a_worker_tells_of_a_row_again_only_where_it_is_worse():

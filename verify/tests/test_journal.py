@@ -51,8 +51,8 @@ FULL = Outcome(
     out_of_domain={"overflow": 2},
     laws={"tail": 4},
     cells=(
-        Reached(cell="float16-g1", margin=0.25, parent=draw_recipe(7, 3)),
-        Reached(cell="float16-g2", margin=0.125, parent=None),
+        Reached(cell="float16-g1", margin=0.25, misrounded=True, parent=draw_recipe(7, 3)),
+        Reached(cell="float16-g2", margin=0.125, misrounded=False, parent=None),
     ),
     compile_s=0.5,
     keeps_fp32=False,

@@ -1,5 +1,6 @@
 """Runs that share the cases, and runs of kernels that say what they support."""
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,7 +49,9 @@ def test_a_launchers_rank_is_the_shard_unless_one_is_given(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         fuzz.main(["--show-config"])
     assert "shard      1/4                       RANK, WORLD_SIZE" in capsys.readouterr().out
-    assert fuzz.main(["--max-cases", "2", "--family", "ties", "--kernel", HONEST, "-q", "--shard", "0/1"]) == 0
+    assert (
+        fuzz.main(["--max-cases", "2", "--family", "ties", "--kernel", HONEST, "-q", "--shard", "0/1"]) == 0
+    )
     assert report().run["shard"] == "0/1"
 
 
@@ -84,7 +87,15 @@ def test_only_the_laws_that_are_asked_for_and_promised_are_checked(kernel):
 
 
 def test_a_merge_in_float32_is_told_of_the_bounds_that_it_keeps(capsys):
-    options = ["--kernel", "verify.museum.sound:float32", "--family", "producer,ties", "--max-cases", "28", "-q"]
+    options = [
+        "--kernel",
+        "verify.museum.sound:float32",
+        "--family",
+        "producer,ties",
+        "--max-cases",
+        "28",
+        "-q",
+    ]
     assert fuzz.main(options) == 1
     assert "run again with --bounds fp32" in capsys.readouterr().err
     assert fuzz.main([*options, "--bounds", "fp32"]) == 0
@@ -107,8 +118,6 @@ def test_a_broken_law_is_found_shrunk_and_replayed(capsys):
 
 def test_without_isolation_the_kernel_runs_in_this_process(kernel):
     marked = "import sys\nfrom verify.museum.honest import Merge\nsys.here = True\nmerge = Merge()\n"
-    import sys
-
     for isolate, here in (("on", False), ("off", True)):
         vars(sys).pop("here", None)
         assert fuzz.main(["--max-cases", "2", "--kernel", kernel(marked), "-q", "--isolate", isolate]) == 0
