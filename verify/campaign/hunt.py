@@ -19,7 +19,7 @@ GENERATION = 8
 
 # Outputs of a case where each is easy for the oracle, and elements of segm_output.
 _OUTPUTS = {"cpu": 1 << 17, "cuda": 1 << 24}
-_ELEMENTS = {"cpu": 1 << 21, "cuda": 1 << 28}
+_ELEMENTS = {"cpu": 1 << 21, "cuda": 1 << 26}
 _MOST_TOKENS = 1 << 11  # of production; what is left over goes to the heads
 
 

@@ -20,6 +20,8 @@ from verify.campaign.station import Station, StationSettings
 from verify.campaign.trial import solve
 from verify.museum.exhibit import Exhibit, Need, Piece, Sound
 
+_INTERPRETED = 16
+
 
 @dataclass(kw_only=True)
 class Kills:
@@ -50,7 +52,7 @@ def kill_matrix(pieces: Mapping[str, Piece], plan: Plan) -> dict[str, Kills]:
     work = [(plan, {name: pieces[name].path for name in share}) for share in shares if share]
     found: dict[str, Kills] = {}
     with ProcessPoolExecutor(max(1, len(work)), mp_context=get_context("spawn")) as executor:
-        futures = [executor.submit(_tour, *args, _most(pieces)) for args in work]
+        futures = [executor.submit(_tour, *args, _most(pieces, plan.device)) for args in work]
         for name, piece in pieces.items():
             if _ends_process(piece):
                 found[name] = _last_call(piece, plan)
@@ -70,13 +72,15 @@ def _ends_process(piece: Piece) -> bool:
     return isinstance(piece, Exhibit) and piece.ends_process
 
 
-def _most(pieces: Mapping[str, Piece]) -> dict[str, int]:
-    """Return how many outputs the slow pieces are given."""
-    return {
-        name: piece.outputs
-        for name, piece in pieces.items()
-        if isinstance(piece, Sound) and piece.outputs is not None
-    }
+def _most(pieces: Mapping[str, Piece], device: str) -> dict[str, tuple[int, int]]:
+    """Return how many outputs and rows of a case the slow pieces are given."""
+    slow = {}
+    for name, piece in pieces.items():
+        if isinstance(piece, Sound) and piece.outputs is not None:
+            slow[name] = piece.outputs, piece.outputs
+        elif Need.TRITON in piece.needs and device == "cpu":
+            slow[name] = 1 << 20, _INTERPRETED  # a program a row, and the interpreter takes 10 ms for each
+    return slow
 
 
 def _settings(path: str, plan: Plan, device: str) -> StationSettings:
@@ -87,7 +91,7 @@ def _jobs(plan: Plan) -> Iterator[Job]:
     return chain.from_iterable(Schedule(plan, Archive()).batches())
 
 
-def _tour(plan: Plan, paths: Mapping[str, str], most: Mapping[str, int]) -> dict[str, Kills]:
+def _tour(plan: Plan, paths: Mapping[str, str], most: Mapping[str, tuple[int, int]]) -> dict[str, Kills]:
     """Show every case to every piece."""
     stations = {name: Station(_settings(path, plan, plan.devices[0])) for name, path in paths.items()}
     found = {name: Kills() for name in paths}
@@ -95,7 +99,8 @@ def _tour(plan: Plan, paths: Mapping[str, str], most: Mapping[str, int]) -> dict
         case = expand(job.input, plan.device) if isinstance(job.input, Recipe) else job.input.to(plan.device)
         exact = solve(case, 1)
         for name, station in stations.items():
-            if case.outputs <= most.get(name, case.outputs):
+            outputs, rows = most.get(name, (case.outputs, case.T * case.H))
+            if case.outputs <= outputs and rows >= case.T * case.H:
                 begun = time.perf_counter()
                 outcome = station.run_prepared(job, case, exact)
                 found[name].add(outcome, time.perf_counter() - begun)

@@ -24,7 +24,9 @@ _FEW_NANS = {torch.float8_e4m3fn: 0x7F, torch.float8_e4m3fnuz: 0x80, torch.float
 _SECOND = 0x01
 """Another filling for those three, a number: what changes with the filling was never written."""
 
-_BAND = 256  # elements before and after; a multiple of 16 bytes, so that alignment stays what it was
+# Elements before and after: as many as a block of columns can be too wide, so that a store without a mask
+# stays inside and is noticed. A multiple of 16 bytes, so that alignment stays what it was.
+_BAND = 1024
 
 _EMPTY = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided")
 _FILLED = ("zeros", "ones", "full", *(f"{name}_like" for name in ("zeros", "ones", "full")))
