@@ -154,7 +154,8 @@ def finding_lines(finding: Finding) -> list[str]:
             lines.append(f"{name:<7} {number.dec}  {number.hex}  {number.bits}".rstrip())
     if finding.ulp is not None:
         bound = f", bound {finding.bound:.6g}" if finding.bound is not None else ""
-        lines.append(f"error   {finding.ulp:.6g} ulp, {finding.steps} steps{bound}")
+        steps = f", {finding.steps} steps" if finding.steps is not None else ""
+        lines.append(f"error   {finding.ulp:.6g} ulp{steps}{bound}")
     lines.append(f"replay  {finding.repro['command']}")
     return lines
 

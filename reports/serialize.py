@@ -89,6 +89,9 @@ def read_report(file: Path) -> Report:
 def write_text(path: Path, text: str) -> None:
     """Replace a file whole: a reader sees the old text or the new, never half of one."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and not path.is_file():  # a device or a pipe is written to, not replaced
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+        return
     scratch = path.with_name(path.name + ".part")
     # A message may hold what no encoding knows; it must not cost the report.
     scratch.write_text(text, encoding="utf-8", errors="backslashreplace")

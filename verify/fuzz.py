@@ -14,13 +14,14 @@ from reports.serialize import to_json, write_text
 from verify.campaign.interrupts import no_interrupt
 from verify.campaign.journal import NAME as JOURNAL
 from verify.campaign.journal import JournalError, read_header
-from verify.campaign.plan import Plan
+from verify.campaign.plan import Plan, Shard
 from verify.campaign.profiles import PROFILES
 from verify.campaign.progress import progress_shown
 from verify.campaign.run import run_campaign
 from verify.campaign.schedule import CORPUS, HUNT
 from verify.config import Settings, UsageError
 from verify.exits import guarded, say
+from verify.launched import shard_of_launch
 from verify.laws import LAWS
 from verify.options import (
     BOUNDS,
@@ -91,7 +92,7 @@ def _main(argv: Sequence[str] | None) -> int:
         return 0
     try:
         if settings["resume"] is not None:
-            settings = _resumed(settings["resume"], given)
+            settings = _resumed(_begun_in(settings["resume"]), given)
         plan = _plan(settings, given)
         _prepare(settings, plan.out)
         with progress_shown(quiet=settings["quiet"]) as progress:
@@ -102,8 +103,22 @@ def _main(argv: Sequence[str] | None) -> int:
         return _write(report, settings, plan.out)
 
 
+def _begun_in(folder: Path) -> Path:
+    """Return where the run has its journal: there, or below if a launcher made it one of several."""
+    launched = shard_of_launch()
+    if launched is None or (folder / JOURNAL).exists():
+        return folder
+    return _of_shard(folder, launched[0])
+
+
+def _of_shard(folder: Path, shard: Shard) -> Path:
+    return folder if shard.count == 1 else folder / f"shard-{shard.index}-of-{shard.count}"
+
+
 def _resumed(folder: Path, given: tuple[str, ...]) -> Settings:
     """Return the settings of the run in a folder, with what was said anew on the command line."""
+    if any(word == "--out" or word.startswith("--out=") for word in given):
+        raise UsageError("--out and --resume: a run goes on where it began; leave out one of them")
     arguments = read_header(folder / JOURNAL).get("arguments")
     if not isinstance(arguments, list) or not all(isinstance(word, str) for word in arguments):
         raise UsageError(f"--resume {folder}: the journal does not say how the run was called")
@@ -113,15 +128,15 @@ def _resumed(folder: Path, given: tuple[str, ...]) -> Settings:
 def _out(settings: Settings) -> Path:
     """Return the folder of the run; shards with one --out have one each below it."""
     if settings["resume"] is not None:
-        return Path(settings["resume"])
-    shard, out = settings["shard"], Path(settings["out"])
-    return out if shard.count == 1 else out / f"shard-{shard.index}-of-{shard.count}"
+        return _begun_in(settings["resume"])
+    return _of_shard(Path(settings["out"]), settings["shard"])
 
 
 def _plan(settings: Settings, argv: tuple[str, ...]) -> Plan:
     device = device_of(settings)
     profile = PROFILES[settings["profile"]]
     isolated = settings["isolate"] == "on"
+    devices = devices_of(settings, device)
     return Plan(
         kernel=settings["kernel"],
         profile_name=settings["profile"],
@@ -135,9 +150,9 @@ def _plan(settings: Settings, argv: tuple[str, ...]) -> Plan:
         laws=settings["laws"],
         shard=settings["shard"],
         device=device,
-        devices=devices_of(settings, device) if isolated else (device,),
+        devices=devices if isolated else devices[:1],
         isolated=isolated,
-        timeout_s=settings["timeout"],
+        timeout_s=settings["timeout"] or profile.timeout_s,
         stop_at_first=settings["exitfirst"],
         out=_out(settings),
         resume=settings["resume"] is not None,

@@ -21,6 +21,8 @@ def shard_of_launch(environment: Mapping[str, str] = os.environ) -> tuple[Shard,
     """Return the shard that a launcher's rank makes this process, and the variables that say so."""
     for rank, size in _RANKS:
         index, count = environment.get(rank, ""), environment.get(size, "")
+        if rank == "SLURM_PROCID" and not is_number(environment.get("SLURM_STEP_ID", "")):
+            continue  # a batch script, or a shell: it is one process, whatever was allocated to it
         if is_number(index) and is_number(count) and int(index) < int(count) > 1:
             return Shard(index=int(index), count=int(count)), f"{rank}, {size}"
     return None

@@ -117,9 +117,9 @@ WORKERS = Option(
 TIMEOUT = Option(
     name="timeout",
     parse=seconds,
-    default=120.0,
+    default=None,
     metavar="S",
-    help="time one call may take before it is a hang",
+    help="time one call may take before it is a hang, compiling apart; default: by the profile",
 )
 OUT = Option(name="out", parse=Path, default=Path("out"), metavar="DIR", help="folder for the report")
 JSON = Option(

@@ -17,6 +17,7 @@ from verify.campaign.jobs import Job, Stream, seed_of
 from verify.campaign.journal import NAME as JOURNAL
 from verify.campaign.journal import JournalError, find_recipe
 from verify.campaign.pool import Pool
+from verify.campaign.profiles import PROFILES
 from verify.campaign.station import StationSettings
 from verify.config import Settings, UsageError
 from verify.exits import CLEAN, FOUND, NOTHING_JUDGED, guarded, say
@@ -71,7 +72,11 @@ def _kernel(settings: Settings) -> Pool | Inline:
     station = StationSettings(
         kernel=settings["kernel"], device=device_of(settings), bounds=bounds_of(settings), cores=1
     )
-    return Pool([station], settings["timeout"]) if settings["isolate"] == "on" else Inline(station)
+    return (
+        Pool([station], settings["timeout"] or PROFILES["quick"].timeout_s)
+        if settings["isolate"] == "on"
+        else Inline(station)
+    )
 
 
 def _input(name: str, settings: Settings) -> Recipe | MergeCase:

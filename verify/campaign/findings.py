@@ -21,10 +21,10 @@ from verify.campaign.plan import Plan
 from verify.campaign.pool import Pool
 from verify.campaign.progress import Progress
 from verify.campaign.shrink import shrink
-from verify.observed import Fault, decimal
+from verify.observed import Fault, FaultKind, decimal
 
 _ALL, _EACH = 1500, 300  # attempts at shrinking, of a run and of one finding: seconds, whatever was found
-_LOST = 50  # attempts that one costs whose process is lost
+_LOST = 500  # attempts that one costs whose process is lost, after a minute if it hangs
 _SHOWN = 8  # segments of a row written out for people
 
 
@@ -51,7 +51,9 @@ class Groups:
     def add(self, outcome: Outcome, job: Job) -> None:
         """Count the faults of one case."""
         for fault in outcome.faults:
-            name = "/".join((*fault.alike, outcome.family))
+            # What one line raises is one fault, whatever the inputs are that lead there.
+            raised = bool(fault.cause) and fault.detector == "isolation"
+            name = "/".join(fault.alike if raised else (*fault.alike, outcome.family))
             if name in self.groups:
                 self.groups[name].count += 1
             else:
@@ -63,21 +65,23 @@ def write_findings(
 ) -> list[Finding]:
     """Shrink one case of every group in the pool and store it; without a pool it is stored as it was drawn.
 
-    Groups that shrink to the same case become one finding, the most frequent first; once the run's attempts
-    are spent, the rarer ones are stored as they were drawn. So is a fault that costs a process, by its exit
-    or a hang: every attempt to shrink it would cost another.
+    Groups of one kind, detector and minimal shape become one finding, the most frequent first; once the
+    attempts are spent, the rarer ones are stored as they were drawn. So is a fault that costs a process,
+    by its exit or a hang: every attempt to shrink it would cost another.
     """
     attempts = Attempts(pool) if pool is not None else None
     found: dict[str, Finding] = {}
     ordered = sorted(groups.groups.values(), key=_order)
     for done, group in enumerate(ordered):
         progress(done, len(ordered), "findings shrunk")
-        finding = _finding(group, *_reduced(group, attempts), plan, folder)
-        known = found.get(finding.id)
-        if known is not None:
-            both = known.groups + finding.groups
-            finding = replace(known, similar=known.similar + finding.similar, groups=both)
-        found[finding.id] = finding
+        case, fault, shrunk = _reduced(group, attempts)
+        name = _name(case, fault, shrunk=shrunk)
+        known = found.get(name)
+        if known is None:
+            found[name] = _finding(group, name, case, fault, shrunk, plan, folder)
+        else:
+            both = (*known.groups, _about(group))
+            found[name] = replace(known, similar=known.similar + group.count, groups=both)
     return sorted(found.values(), key=lambda finding: -finding.similar)
 
 
@@ -108,24 +112,34 @@ class Attempts:
         """How many there still are."""
 
     def __call__(self, job: Job, case: MergeCase) -> tuple[Fault, ...]:
-        """Run the case in the place of the job's and return its faults."""
+        """Run the case in the place of the job's and return its faults; none when no attempt is left."""
+        if self.left <= 0:
+            return ()
         outcome = self._pool.run_one(Job(name="shrinking", input=case, laws=job.laws, seed=job.seed))
         self.left -= _LOST if outcome.lost_process else 1
         return outcome.faults
 
 
-def _stored(case: MergeCase, fault: Fault, folder: Path) -> tuple[str, Path]:
-    """Write the case under a name made of the fault and of the file's own bytes, so that it stays true."""
+def _name(case: MergeCase, fault: Fault, *, shrunk: bool) -> str:
+    """Name a finding by what it has in common with others of its cause; by itself where that is unknown."""
+    shape = f"T{case.T} H{case.H} S{case.S} R{case.R} {case.out_dtype} {case.layout}"
+    alike = "/".join((*fault.alike, fault.detector, shape)).encode(errors="replace")
+    if not shrunk:
+        values = (case.segm_output, case.segm_max, case.segm_expsum, case.seq_lens)
+        alike += b"".join(value.contiguous().cpu().numpy().tobytes() for value in values)
+    return f"{fault.kind.value}-{hashlib.sha256(alike).hexdigest()[:10]}"
+
+
+def _about(group: Group) -> dict[str, int | str]:
+    return {"group": group.name, "first": group.job.rank, "cases": group.count, "case": group.job.name}
+
+
+def _finding(
+    group: Group, name: str, case: MergeCase, fault: Fault, shrunk: bool, plan: Plan, folder: Path
+) -> Finding:
     folder.mkdir(parents=True, exist_ok=True)
-    scratch = folder / "case.safetensors"
-    save_case(case, scratch)
-    digest = hashlib.sha256("/".join(fault.alike).encode(errors="replace") + scratch.read_bytes()).hexdigest()
-    name = f"{fault.kind.value}-{digest[:10]}"
-    return name, scratch.replace(folder / f"{name}.safetensors")
-
-
-def _finding(group: Group, case: MergeCase, fault: Fault, shrunk: bool, plan: Plan, folder: Path) -> Finding:
-    name, file = _stored(case, fault, folder)
+    file = folder / f"{name}.safetensors"
+    save_case(case, file)
     source = group.job.input
     recipe = source if isinstance(source, Recipe) else source.recipe
     return Finding(
@@ -147,9 +161,7 @@ def _finding(group: Group, case: MergeCase, fault: Fault, shrunk: bool, plan: Pl
         values=row_values(case, fault),
         shrunk=shrunk,
         similar=group.count,
-        groups=(
-            {"group": group.name, "first": group.job.rank, "cases": group.count, "case": group.job.name},
-        ),
+        groups=(_about(group),),
         repro={
             "file": str(file),
             "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
@@ -161,8 +173,12 @@ def _finding(group: Group, case: MergeCase, fault: Fault, shrunk: bool, plan: Pl
 def _command(file: Path, fault: Fault, job: Job, plan: Plan) -> str:
     """Return the command that shows the fault again."""
     words = ["python", "-m", "verify.replay", str(file), "--kernel", plan.kernel]
-    if fault.detector.startswith("law "):
-        words += ["--laws", fault.detector.removeprefix("law "), "--law-seed", str(job.seed)]
+    law = fault.detector.startswith("law ")
+    laws = (fault.detector.removeprefix("law "),) if law else job.laws
+    if law or fault.lost_process:  # which of its calls ended the process, the process cannot tell
+        words += ["--laws", ",".join(laws) or "none", "--law-seed", str(job.seed)]
+    if fault.kind is FaultKind.TIMEOUT:
+        words += ["--timeout", f"{plan.timeout_s:g}"]
     if plan.bounds.name != "default":
         words += ["--bounds", plan.bounds.name]
     if plan.device == "cuda":

@@ -24,8 +24,10 @@ class Gathered:
     """Of those, the ones that fail in value alone and keep the float32 bounds."""
     outputs: int = 0
     """Output values, T·H·R of every case that returned any."""
+    asked: int = 0
+    """Values of output and lse that the oracle was asked for."""
     values: int = 0
-    """Values of output and lse that were judged."""
+    """Of them, those that the bounds speak of: they were judged."""
     values_failed: int = 0
     """Of them, those outside their bound."""
     compile_s: float = 0.0
@@ -64,6 +66,7 @@ class Gathered:
         self.outputs += outcome.outputs
         self.compile_s += outcome.compile_s
         self.bits = max(self.bits, outcome.bits)
+        self.asked += outcome.values
         self.tiers.update(outcome.tiers)
         self.out_of_domain.update(outcome.out_of_domain)
         for law, rows in outcome.laws.items():

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from verify.subjects.call import Interrupted
+
 
 def ignore_interrupts() -> None:
     """Let no further Ctrl-C disturb what is being ended, until the enclosing context is left."""
@@ -22,7 +24,7 @@ def one_interrupt() -> Iterator[None]:
 
     def first(number: int, frame: FrameType | None) -> None:
         ignore_interrupts()
-        raise KeyboardInterrupt
+        raise Interrupted
 
     with _handled_by(first):
         yield

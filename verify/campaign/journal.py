@@ -6,12 +6,14 @@ The order is that in which cases came back. Nothing in a journal is executed.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import Any, TextIO
 
 from fuzz.recipe import Recipe
 from reports.strata import EDGES, Stratum, StratumKey
@@ -39,20 +41,26 @@ class Journal:
         """What was judged before, by the name of the case."""
         self._file = file
         header = json.loads(json.dumps({"schema": SCHEMA, **header}))
-        if resume:
-            self._read(header)
-            self._handle = self._opened("a")
-        else:
-            if file.exists():
+        self._lock = self._locked()
+        try:
+            if resume:
+                self._read(header)
+            elif file.exists():
                 file.replace(file.with_name("journal.previous.jsonl"))
-            self._handle = self._opened("w")
-            self._append(header)
+            self._handle = self._opened()
+            if not resume:
+                self._append(header)
+        except BaseException:
+            self._lock.close()
+            raise
 
     def __enter__(self) -> Journal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._handle.close()
+        with contextlib.suppress(OSError):  # closing tries again to write what a full disk refused
+            self._handle.close()
+        self._lock.close()
 
     def add(self, outcome: Outcome, job: Job) -> None:
         """Append what one case showed; when this returns, no end of this process can undo it.
@@ -74,11 +82,24 @@ class Journal:
                 f"go on with --resume {self._file.parent}"
             ) from None
 
-    def _opened(self, mode: Literal["a", "w"]) -> TextIO:
+    def _opened(self) -> TextIO:
         try:
-            return self._file.open(mode, encoding="utf-8")
+            return self._file.open("a", encoding="utf-8")
         except OSError as error:
             raise JournalError(f"{self._file}: {error.strerror}; name another folder") from None
+
+    def _locked(self) -> TextIO:
+        """Keep other runs out of the folder, until this one ends in whatever way."""
+        try:
+            lock = self._file.with_name(".lock").open("w")
+        except OSError as error:
+            raise JournalError(f"{self._file}: {error.strerror}; name another folder") from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.close()
+            raise JournalError(f"{self._file.parent}: another run writes there; name another --out") from None
+        return lock
 
     def _read(self, header: Mapping[str, Any]) -> None:
         try:

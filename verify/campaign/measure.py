@@ -15,13 +15,18 @@ def strata_of(judged: Judged, *, family: str, domain: str, dtype: str, case: str
     return tuple(
         _stratum(values, StratumKey(family, domain, dtype, values.result), case)
         for values in (judged.output, judged.lse)
-        if values.failed.numel()
+        if bool(_judged(values).any())
     )
+
+
+def _judged(values: JudgedValues) -> torch.Tensor:
+    """Return the mask of the values that were judged: the others are outside what the bounds speak of."""
+    return values.inside | values.failed
 
 
 def _stratum(values: JudgedValues, key: StratumKey, case: str) -> Stratum:
     signed = values.error[values.number]
-    plain = Stratum(key=key, cases=1, outputs=values.failed.numel(), failed=int(values.failed.sum()))
+    plain = Stratum(key=key, cases=1, outputs=int(_judged(values).sum()), failed=int(values.failed.sum()))
     if not signed.numel():
         return plain
     size = signed.abs()

@@ -39,6 +39,8 @@ class Outcome:
     """At most one per kind and result, and those of the laws."""
     strata: tuple[Stratum, ...] = ()
     """The measured errors of output and lse."""
+    values: int = 0
+    """Values of output and lse that the oracle was asked for."""
     tiers: dict[str, int] = field(default_factory=dict)
     """Values that each tier of the oracle decided."""
     bits: int = 0

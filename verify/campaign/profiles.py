@@ -17,18 +17,34 @@ class Profile:
     """Turns; None for as many as time allows."""
     budget_s: float | None
     """Seconds after which no new case is started; None for no limit. A given number of cases has none."""
+    timeout_s: float
+    """Seconds that one call may take before it is a hang."""
     purpose: str
     """For whom, in a few words."""
 
 
 PROFILES = {
     "smoke": Profile(
-        rounds=1, hunted=16, turns=1, budget_s=None, purpose="between two edits: every family, dtype and law"
+        rounds=1,
+        hunted=16,
+        turns=1,
+        budget_s=None,
+        timeout_s=15.0,
+        purpose="between two edits: every family, dtype and law",
     ),
-    "quick": Profile(rounds=3, hunted=64, turns=1, budget_s=60.0, purpose="the default"),
+    "quick": Profile(rounds=3, hunted=64, turns=1, budget_s=60.0, timeout_s=60.0, purpose="the default"),
     "ci": Profile(
-        rounds=20, hunted=320, turns=1, budget_s=None, purpose="a pull request: deterministic, no time limit"
+        rounds=20,
+        hunted=320,
+        turns=1,
+        budget_s=None,
+        timeout_s=120.0,
+        purpose="a pull request: deterministic, no time limit",
     ),
-    "nightly": Profile(rounds=4, hunted=960, turns=None, budget_s=8 * 3600.0, purpose="search, 8 hours"),
-    "soak": Profile(rounds=4, hunted=960, turns=None, budget_s=None, purpose="search until it is stopped"),
+    "nightly": Profile(
+        rounds=4, hunted=960, turns=None, budget_s=8 * 3600.0, timeout_s=120.0, purpose="search, 8 hours"
+    ),
+    "soak": Profile(
+        rounds=4, hunted=960, turns=None, budget_s=None, timeout_s=120.0, purpose="search until it is stopped"
+    ),
 }

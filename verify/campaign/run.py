@@ -10,6 +10,7 @@ from functools import partial
 from importlib import metadata
 
 from reports.records import Report
+from verify.campaign.environment import describe_tool
 from verify.campaign.findings import write_findings
 from verify.campaign.gather import Gathered
 from verify.campaign.inline import Inline
@@ -67,7 +68,9 @@ def _journal(plan: Plan, pool: Pool | Inline) -> Journal:
         **plan.identity(),
         "arguments": list(plan.arguments),
         "source": pool.subject["source_sha256"],
-        "hypothesis": metadata.version("hypothesis"),
+        "declared": pool.subject["declared"],
+        "revision": describe_tool()["revision"],
+        **{library: metadata.version(library) for library in ("hypothesis", "torch")},
     }
     return Journal(plan.out / NAME, header, resume=plan.resume)
 
@@ -90,7 +93,10 @@ class Run:
     def judge(self) -> str:
         """Run the scheduled cases; return what ended that before the last one, empty for nothing."""
         for batch in self.schedule.batches():
-            self._run(batch)
+            # Asked here too: a batch without a case must not keep an endless schedule going.
+            self._stopped_by = self._reason()
+            if not self._stopped_by:
+                self._run(batch)
             if self._stopped_by:
                 break
         return self._stopped_by
@@ -106,7 +112,8 @@ class Run:
                 known = self._journal.outcomes.get(job.name)
                 if known is not None:
                     waiting[rank] = known, job
-                    self._count(known)
+                    self._seen += 1
+                    self._failing += bool(known.faults)
                     self._tell()
                     continue
                 self._stopped_by = self._reason()

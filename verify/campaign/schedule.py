@@ -20,6 +20,9 @@ CORPUS, HUNT = Stream.CORPUS.value, Stream.HUNT.value
 """The names under which `--family` chooses those streams."""
 
 
+_LISTED = 1 << 20  # numbers that are looked at one by one
+
+
 class Schedule:
     """The jobs of a plan, batch by batch; a batch is chosen when all before it have come back."""
 
@@ -34,7 +37,7 @@ class Schedule:
         plan = self._plan
         if CORPUS in plan.families:
             yield self._corpus()
-        drawn = next(self._numbers(0, COMBINATIONS), None) is not None
+        drawn = self._draws_anything()
         if plan.max_cases is not None:
             yield self._drawn(itertools.islice(self._numbers(0, None), plan.max_cases if drawn else 0))
             return
@@ -60,12 +63,19 @@ class Schedule:
         hunted = plan.profile.turns * plan.profile.hunted if HUNT in plan.families else 0
         return corpus + sum(plan.shard.holds(number) for number in numbers) + hunted
 
+    def _draws_anything(self) -> bool:
+        """Tell whether any number of any turn is wanted and of this shard."""
+        # Families, dtypes and shards repeat together after so many numbers.
+        numbers = self._numbers(0, math.lcm(COMBINATIONS, self._plan.shard.count))
+        return any(self._plan.shard.holds(number) for number in numbers)
+
     def _share(self, cases: int) -> int:
         """Return how many of so many drawn cases are of this shard."""
-        # Families, dtypes and shards repeat together after so many numbers.
-        period = list(self._numbers(0, math.lcm(COMBINATIONS, self._plan.shard.count)))
-        if not period:
+        if not self._draws_anything():
             return 0
+        if cases < _LISTED:
+            return sum(map(self._plan.shard.holds, itertools.islice(self._numbers(0, None), cases)))
+        period = list(self._numbers(0, math.lcm(COMBINATIONS, self._plan.shard.count)))
         whole, rest = divmod(cases, len(period))
         held = [self._plan.shard.holds(number) for number in period]
         return whole * sum(held) + sum(held[:rest])
@@ -93,7 +103,9 @@ class Schedule:
                 yield _job(name, recipe, Stream.DRAWN, number, self._laws(number))
 
     def _hunt(self, first: int) -> Iterator[Job]:
-        for number, (name, recipe) in enumerate(generation(self._plan, self._archive, first), start=first):
+        # Chosen all at once: the archive changes as soon as the first of them comes back.
+        chosen = list(generation(self._plan, self._archive, first))
+        for number, (name, recipe) in enumerate(chosen, start=first):
             yield _job(name, recipe, Stream.HUNT, number, ())
 
     def _laws(self, number: int) -> tuple[str, ...]:

@@ -68,7 +68,9 @@ class Station:
             os.environ["TRITON_INTERPRET"] = "1"
         else:
             os.environ.pop("TRITON_INTERPRET", None)
-            torch.cuda.set_device(settings.device)
+            device = torch.device(settings.device)
+            if device.index is not None:
+                torch.cuda.set_device(device)
         torch.set_num_threads(settings.cores)
         self.subject = load_subject(settings.kernel)
         self._clock = CompileClock(lambda: enter(Stage.COMPILING), lambda: enter(Stage.CALLING))
@@ -103,4 +105,5 @@ def described(subject: Subject) -> dict[str, str]:
         "name": subject.name,
         "import_path": subject.import_path,
         "source_sha256": subject.source_sha256,
+        "declared": str(subject.capabilities),
     }

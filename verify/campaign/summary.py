@@ -76,7 +76,7 @@ def summarise(
         environment=describe_environment(plan.device, loaded.variables),
         subject=loaded.subject,
         oracle={
-            "certified_fraction": sum(gathered.tiers.values()) / max(gathered.values, 1),
+            "certified_fraction": sum(gathered.tiers.values()) / max(gathered.asked, 1),
             "tiers": _sorted(gathered.tiers),
             "bits": gathered.bits,
         },
@@ -91,7 +91,7 @@ def summarise(
             "hunt_discovery": [list(point) for point in gathered.discovery.get(Stream.HUNT, ())],
         },
         artifacts=tuple({"path": f.repro["file"], "sha256": f.repro["sha256"]} for f in findings),
-        notes=_notes(plan, schedule, gathered),
+        notes=_notes(plan, schedule, gathered, ending),
     )
 
 
@@ -115,8 +115,14 @@ def _totals(schedule: Schedule, gathered: Gathered, elapsed_s: float) -> dict[st
     }
 
 
-def _notes(plan: Plan, schedule: Schedule, gathered: Gathered) -> tuple[str, ...]:
+def _notes(plan: Plan, schedule: Schedule, gathered: Gathered, ending: Ending) -> tuple[str, ...]:
     notes = list(schedule.complaints)
+    if ending.stopped_by:
+        notes.append(f"stopped by {ending.stopped_by} before the last case")
+    if plan.shard.count > 1:
+        notes.append(f"shard {plan.shard}: the other shards' cases are not in here")
+    if Stream.HUNT.value in plan.families and not gathered.streams[Stream.HUNT.value]:
+        notes.append("nothing was hunted: it starts from what was drawn, and not with a number of cases")
     if gathered.failed and gathered.arithmetic == gathered.failed:
         notes.append(
             "every failing case keeps the bounds of a merge that computes in float32: to judge by those, "

@@ -8,6 +8,7 @@ says what it is about to do, so that a loss or a delay can be laid at the right 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import multiprocessing
 import os
 import signal
@@ -26,6 +27,7 @@ from verify.campaign.station import Stage, Station, StationSettings, described
 from verify.subjects.load import SubjectError
 
 # Fresh interpreters: a fork would share torch's threads, and TRITON_INTERPRET must be set before an import.
+_PR_SET_PDEATHSIG = 1
 _CONTEXT = multiprocessing.get_context("spawn")
 
 
@@ -127,12 +129,19 @@ def _serve(connection: Connection, settings: StationSettings) -> None:
     # The parent decides what Ctrl-C does to its children; they were started with the signal blocked.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    _end_with_parent()
     # stdout belongs to the verdict: what a kernel prints goes where progress goes.
     os.dup2(2, 1)
     try:
         _serve_jobs(connection, settings)
     except Exception:
         _say(connection, Broken(trace=traceback.format_exc()))
+
+
+def _end_with_parent() -> None:
+    """Ask Linux to kill this process when the parent is killed: a kernel that hangs would run for ever."""
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _serve_jobs(connection: Connection, settings: StationSettings) -> None:

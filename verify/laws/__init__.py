@@ -12,6 +12,7 @@ from verify.laws import (
     hull,
     mass,
     neighbours,
+    outputs,
     position,
     repeat,
     scale,
@@ -27,7 +28,7 @@ __all__ = ["LAWS", "Called", "Checked", "Law", "Trial"]
 LAWS: Final[Mapping[str, Law]] = {
     module.LAW.name: module.LAW
     for module in (
-        *(repeat, batch, neighbours, position, tail, empties, strides),
+        *(repeat, batch, neighbours, position, tail, empties, strides, outputs),
         *(shift, scale, mass, constant, hull, single),
     )
 }

@@ -34,16 +34,22 @@ class Evidence:
         """The place of a variant whose rows stand where they stood."""
 
     def call(
-        self, variant: MergeCase, said: str, *, may_fail: Callable[[Called], bool] = lambda called: False
+        self,
+        variant: MergeCase,
+        said: str,
+        *,
+        may_fail: Callable[[Called], bool] = lambda called: False,
+        by: Callable[[MergeCase], Called] | None = None,
     ) -> Returned | None:
         """Run the kernel on a variant, and pass on the faults that the case itself did not show.
 
         Whoever repeats one has to ask this law, so that it is the detector. `may_fail` says which calls are
-        forgiven. Once a call has cost the process, there are no more.
+        forgiven; `by` is the call, where it is another than the trial's. Once a call has cost the process,
+        there are no more.
         """
         if self._lost:
             return None
-        called = self._trial.call(variant)
+        called = (by or self._trial.call)(variant)
         if not may_fail(called):
             self._pass_on(called.faults, said)
         self._lost = any(fault.lost_process for fault in called.faults)

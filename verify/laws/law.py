@@ -39,6 +39,8 @@ class Trial:
     """Decides every choice of a variant."""
     call: Callable[[MergeCase], Called]
     """Runs the kernel, guarded and on copies; no results and no faults mean that it refuses such a case."""
+    into: Callable[[MergeCase], Called] | None = None
+    """The same for a kernel that can be handed its outputs; None for one that cannot."""
     faults: tuple[Fault, ...] = ()
     """Faults of the call under trial; a variant that shows one of them again says nothing new."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -9,11 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
-LAWS = (
-    *("repeat", "batch", "neighbours", "position", "tail", "empties", "strides"),
-    *("shift", "scale", "mass", "constant", "hull", "single"),
-)
-"""Names of the laws that a label may speak of."""
+from verify.laws import LAWS
 
 DETECTORS = (
     *("oracle", "marker", "guard band", "input copy", "signature", "isolation"),
@@ -60,9 +57,14 @@ class Piece:
     needs: tuple[Need, ...] = ()
     """What a machine must have to run it."""
 
-    def __call__(self, *args: Any) -> tuple[Tensor, Tensor]:
+    def __call__(self, *args: Any, **outputs: Tensor) -> tuple[Tensor, Tensor]:
         """Call the kernel."""
-        return self.merge(*args)
+        return self.merge(*args, **outputs)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """What the kernel takes: some can be handed their outputs."""
+        return inspect.signature(self.merge)
 
     @property
     def __wrapped__(self) -> Any:

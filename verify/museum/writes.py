@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -132,6 +134,17 @@ class WideStoresRace(WideStores):
         return list(reversed(range(rows)))
 
 
+class IntoDense(Merge):
+    """Fills the output that it is handed as if its rows followed one another."""
+
+    def __call__(self, *args: Any, output: Tensor | None = None, lse: Tensor | None = None) -> Any:
+        merged = super().__call__(*args)
+        if output is None or lse is None:
+            return merged
+        output.as_strided(output.shape, merged[0].stride()).copy_(merged[0])
+        return output, lse.copy_(merged[1])
+
+
 class LostUpdate(Merge):
     """Adds segments to a sum that several programs read and write, so that now and then one gets lost."""
 
@@ -197,6 +210,14 @@ lse_skipped_without_keys = _exhibit(
 nan_left_out = _exhibit("nan_left_out", NanLeftOut(), "marker", families=("specials",))
 one_beyond_lse = _exhibit("one_beyond_lse", OneBeyondLse(), "guard band", families=_ANY)
 one_before_output = _exhibit("one_before_output", OneBeforeOutput(), "guard band", families=_ANY)
+dense_into_strided = Exhibit(
+    name="dense_into_strided",
+    merge=IntoDense(),
+    wing=Wing.WRITES,
+    detectors=("law outputs",),
+    families=("odd_shapes", "producer"),
+    shape={"tokens": 2, "heads": 2},
+)
 wide_stores = _exhibit(
     "wide_stores",
     WideStores(),

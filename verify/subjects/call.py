@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,10 @@ from verify.subjects.guard import GuardedAllocations, is_marker, is_second, is_t
 from verify.subjects.load import Subject
 
 _INPUTS = ("segm_output", "segm_max", "segm_expsum", "seq_lens")
+
+
+class Interrupted(KeyboardInterrupt):
+    """Somebody typed Ctrl-C while a kernel ran in this process; one that a kernel raises is its own fault."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +45,8 @@ def call_subject(subject: Subject, case: MergeCase, *, into: bool = False) -> Ca
     try:
         returned = _run(subject, case, inputs, guard, into=into)
     except BaseException as error:  # whatever a kernel raises on a legal case is a finding
-        if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-            raise  # typed by somebody, not raised by the kernel
+        if isinstance(error, Interrupted):
+            raise
         return Call(returned=None, faults=(_raised(error),))
     faults = []
     changed = [name for name, tensor in inputs.items() if not _unchanged(tensor, getattr(case, name))]
@@ -55,7 +60,8 @@ def call_subject(subject: Subject, case: MergeCase, *, into: bool = False) -> Ca
     if complaint:
         fault = Fault(kind=FaultKind.WRONG_SHAPE_OR_DTYPE, detector="signature", message=complaint)
         return Call(returned=None, faults=(*faults, fault))
-    output, lse = (tensor.detach() for tensor in returned)
+    # Copied: a kernel may hand out the same memory at its next call, as those that replay a graph do.
+    output, lse = (tensor.detach().clone() for tensor in returned)
     unwritten = is_marker(output)
     if not is_telling(output.dtype) and bool(unwritten.any()):
         unwritten &= _left_again(subject, case)
@@ -72,7 +78,7 @@ def _run(
     into: bool = False,
 ) -> Any:
     dtype = FORMATS[case.out_dtype].torch_dtype
-    with torch.no_grad(), guard:
+    with _defaults_kept(), torch.no_grad(), guard:
         outputs = _outputs(case, dtype) if into else {}
         returned = subject.merge(*inputs.values(), case.tile_size, dtype, **outputs)
         if into:
@@ -80,6 +86,18 @@ def _run(
     if case.segm_output.is_cuda:
         torch.cuda.synchronize(case.segm_output.device)
     return returned
+
+
+@contextmanager
+def _defaults_kept() -> Iterator[None]:
+    """Undo what a kernel does to torch's defaults: the oracle relies on them, and so does the next call."""
+    dtype, device = torch.get_default_dtype(), torch.get_default_device()
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(dtype)
+        if torch.get_default_device() != device:
+            torch.set_default_device(None)
 
 
 def _outputs(case: MergeCase, dtype: torch.dtype) -> dict[str, torch.Tensor]:

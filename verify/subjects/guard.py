@@ -42,6 +42,11 @@ class GuardedAllocations(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._second = second
         self._fences: list[tuple[torch.Tensor, torch.Tensor, int]] = []
 
+    @classmethod
+    def is_infra_mode(cls) -> bool:
+        """Tell torch.compile that what runs below is what the user compiled, and not to skip it."""
+        return True
+
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:

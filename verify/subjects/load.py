@@ -49,6 +49,15 @@ class Subject:
     capabilities: Capabilities = field(default_factory=Capabilities)
     """What it supports and promises; everything unless it says otherwise."""
 
+    @property
+    def takes_outputs(self) -> bool:
+        """Whether it can be handed its outputs, as `output=` and `lse=`."""
+        try:
+            names = inspect.signature(self.merge).parameters
+        except (TypeError, ValueError):  # of something that does not tell
+            return False
+        return "output" in names and "lse" in names
+
 
 def load_subject(spec: str) -> Subject:
     """Import the kernel that `spec` names; raise SubjectError where it is none or declares nonsense."""

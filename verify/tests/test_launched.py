@@ -7,7 +7,11 @@ LAUNCHES = [
     ({"RANK": "3", "WORLD_SIZE": "8", "LOCAL_RANK": "1"}, Shard(index=3, count=8), 1),
     ({"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}, Shard(index=0, count=2), None),
     ({"PMI_RANK": "1", "PMI_SIZE": "2", "MPI_LOCALRANKID": "0"}, Shard(index=1, count=2), 0),
-    ({"SLURM_PROCID": "5", "SLURM_NTASKS": "6", "SLURM_LOCALID": "2"}, Shard(index=5, count=6), 2),
+    (
+        {"SLURM_PROCID": "5", "SLURM_NTASKS": "6", "SLURM_LOCALID": "2", "SLURM_STEP_ID": "0"},
+        Shard(index=5, count=6),
+        2,
+    ),
 ]
 
 
@@ -28,6 +32,7 @@ def test_every_launchers_rank_is_understood(environment, shard, local):
         {"RANK": "8", "WORLD_SIZE": "8"},
         {"RANK": "x", "WORLD_SIZE": "8"},
         {"SLURM_NTASKS": "4"},
+        {"SLURM_PROCID": "0", "SLURM_NTASKS": "4", "SLURM_STEP_ID": "batch"},
     ],
 )
 def test_one_process_alone_takes_every_case(environment):

@@ -69,7 +69,7 @@ def test_a_run_killed_at_ten_moments_ends_as_one_that_was_not(faulty, tmp_path, 
     assert judged == sorted(set(judged))  # every start added something
     before = journal.read_bytes()
     out = finished("--resume", "killed")
-    assert out.splitlines()[-1].startswith("FAIL kernel.py:merge cases ")
+    assert out.splitlines()[-1].startswith("FAIL verify.museum.empties:no_guard cases ")
     assert journal.read_bytes().startswith(before[: before.rindex(b"\n") + 1])
     cases = [line.split(b'"case":"')[1].split(b'"')[0] for line in journal.read_bytes().splitlines()[1:]]
     assert len(set(cases)) == len(cases)

@@ -64,7 +64,7 @@ def campaign(monkeypatch, tmp_path):
 
     def start(answers, impatient=False, **changes):
         class Pool:
-            subject = {"name": "k", "import_path": "k", "source_sha256": ""}  # noqa: RUF012
+            subject = {"name": "k", "import_path": "k", "source_sha256": "", "declared": ""}  # noqa: RUF012
             variables = {"TRITON_INTERPRET": "1", "TRITON_X": "in the worker"}  # noqa: RUF012
             run = staticmethod(answers)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import torch
 
@@ -75,8 +74,11 @@ def ordinary(
 
 def caller(merge: Callable[..., Any]) -> Callable[[MergeCase], Called]:
     """Return what calls a merge as a campaign does."""
-    subject = cast(Subject, SimpleNamespace(merge=merge))
-    return lambda case: call_subject(subject, case)
+    return lambda case: call_subject(_subject(merge), case)
+
+
+def _subject(merge: Callable[..., Any]) -> Subject:
+    return Subject(name="", import_path="", source_sha256="", merge=merge)
 
 
 def trial_of(
@@ -88,7 +90,7 @@ def trial_of(
     bounds: Bounds = BOUNDS,
 ) -> Trial:
     """Call a merge on a case, which it must survive, and return the trial."""
-    call = caller(merge)
+    call, subject = caller(merge), _subject(merge)
     called = call(case)
     assert called.returned is not None, called.faults
     return Trial(
@@ -98,6 +100,7 @@ def trial_of(
         exact=exact,
         seed=seed,
         call=call,
+        into=(lambda case: call_subject(subject, case, into=True)) if subject.takes_outputs else None,
         faults=called.faults,
     )
 

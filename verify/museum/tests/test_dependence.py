@@ -99,4 +99,5 @@ def test_the_change_is_felt_by_the_exhibit_alone(name):
 
 def test_no_exhibit_is_left_out():
     alone = {n for n, e in EXHIBITS.items() if all(d.startswith("law ") for d in e.detectors)}
+    alone -= {"dense_into_strided"}  # changes no bit: it writes beside the outputs that it is handed
     assert alone <= set(SHOWN)
