@@ -10,6 +10,7 @@ from itertools import chain
 from multiprocessing import get_context
 
 from fuzz.recipe import Recipe, expand
+from verify.bounds import load_bounds
 from verify.campaign.archive import Archive
 from verify.campaign.jobs import Job
 from verify.campaign.outcome import Outcome
@@ -49,7 +50,7 @@ def kill_matrix(pieces: Mapping[str, Piece], plan: Plan) -> dict[str, Kills]:
     """
     calm = [name for name, piece in pieces.items() if not _ends_process(piece)]
     shares = [calm[start :: len(plan.devices)] for start in range(len(plan.devices))]
-    work = [(plan, {name: pieces[name].path for name in share}) for share in shares if share]
+    work = [(plan, {name: _settings(pieces[name], plan) for name in share}) for share in shares if share]
     found: dict[str, Kills] = {}
     with ProcessPoolExecutor(max(1, len(work)), mp_context=get_context("spawn")) as executor:
         futures = [executor.submit(_tour, *args, _most(pieces, plan.device)) for args in work]
@@ -83,18 +84,22 @@ def _most(pieces: Mapping[str, Piece], device: str) -> dict[str, tuple[int, int]
     return slow
 
 
-def _settings(path: str, plan: Plan, device: str) -> StationSettings:
-    return StationSettings(kernel=path, device=device, cores=1, bounds=plan.bounds)
+def _settings(piece: Piece, plan: Plan) -> StationSettings:
+    # A fault is judged by the default bounds, a sound kernel by those that it keeps.
+    bounds = load_bounds(piece.bounds) if isinstance(piece, Sound) else plan.bounds
+    return StationSettings(kernel=piece.path, device=plan.devices[0], cores=1, bounds=bounds)
 
 
 def _jobs(plan: Plan) -> Iterator[Job]:
     return chain.from_iterable(Schedule(plan, Archive()).batches())
 
 
-def _tour(plan: Plan, paths: Mapping[str, str], most: Mapping[str, tuple[int, int]]) -> dict[str, Kills]:
+def _tour(
+    plan: Plan, pieces: Mapping[str, StationSettings], most: Mapping[str, tuple[int, int]]
+) -> dict[str, Kills]:
     """Show every case to every piece."""
-    stations = {name: Station(_settings(path, plan, plan.devices[0])) for name, path in paths.items()}
-    found = {name: Kills() for name in paths}
+    stations = {name: Station(settings) for name, settings in pieces.items()}
+    found = {name: Kills() for name in pieces}
     for job in _jobs(plan):
         case = expand(job.input, plan.device) if isinstance(job.input, Recipe) else job.input.to(plan.device)
         exact = solve(case, 1)
@@ -112,7 +117,7 @@ def _last_call(piece: Piece, plan: Plan) -> Kills:
     assert isinstance(piece, Exhibit)
     kills = Kills()
     jobs = sorted(_jobs(plan), key=lambda job: job.family not in piece.families)
-    with Pool([_settings(piece.path, plan, plan.devices[0])], plan.timeout_s) as pool:
+    with Pool([_settings(piece, plan)], plan.timeout_s) as pool:
         begun = time.perf_counter()
         for job in jobs:
             outcome = pool.run_one(job)

@@ -1,0 +1,89 @@
+"""The kill matrix and its score, on a few pieces."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from verify.laws import LAWS
+from verify.museum import __main__ as command
+from verify.museum.exhibit import DETECTORS
+from verify.museum.matrix import Kills, kill_matrix, missing
+from verify.museum.registry import EXHIBITS, SOUND
+from verify.museum.score import irreplaceable, score, to_markdown
+from verify.tests.test_run import plan
+
+PIECES = {
+    **{
+        name: EXHIBITS[name]
+        for name in ("no_guard", "last_column_skipped", "order_by_tail", "exits_without_keys")
+    },
+    "in_order": SOUND["in_order"],
+}
+MATRIX = {
+    "no_guard": Kills(first={"oracle": "0/1", "law empties": "0/2"}, cases=3),
+    "last_column_skipped": Kills(first={"marker": "0/0"}, cases=3),
+    "order_by_tail": Kills(cases=3),
+    "exits_without_keys": Kills(first={"oracle": "0/1"}, cases=3),
+    "in_order": Kills(first={"law hull": "0/2"}, cases=3),
+}
+
+
+def test_a_fault_is_killed_by_a_detector_of_its_label_alone():
+    found = score(PIECES, MATRIX)
+    assert found.killed == ("no_guard", "last_column_skipped")
+    assert found.alive == ("order_by_tail", "exits_without_keys")  # the oracle is not on the last one's label
+    assert (found.false_alarms, found.accepted, found.clean) == (("in_order",), (), False)
+    assert score(PIECES, {name: MATRIX[name] for name in found.killed}).clean
+
+
+def test_without_a_detector_the_score_is_lower():
+    assert score(PIECES, MATRIX, without=("marker",)).killed == ("no_guard",)
+    alone = irreplaceable(PIECES, MATRIX)
+    assert set(alone) == set(DETECTORS)
+    assert {detector for detector, faults in alone.items() if faults} == {"marker"} | (
+        set() if "law empties" in EXHIBITS["no_guard"].detectors else {"oracle"}
+    )
+
+
+def test_the_page_names_every_piece_and_what_was_not_run():
+    page = to_markdown(PIECES, MATRIX, {"offsets_32_bit": "a GPU"})
+    assert all(name in page for name in (*PIECES, "offsets_32_bit", *DETECTORS))
+
+
+@pytest.mark.parametrize("bounds", ["default", "fp32"])
+def test_pieces_are_shown_the_cases_of_a_run(bounds):
+    pieces = {name: EXHIBITS[name] for name in ("no_guard", "exits_without_keys")}
+    sound = next(piece for piece in SOUND.values() if piece.bounds == bounds and piece.outputs is None)
+    chosen = replace(
+        plan(
+            families=("empties", "seq_lens"),
+            dtypes=("float32",),
+            laws=tuple(LAWS),
+            max_cases=8,
+            timeout_s=60.0,
+        ),
+        devices=("cpu",),
+    )
+    found = kill_matrix({**pieces, sound.name: sound}, chosen)
+    assert "oracle" in found["no_guard"].first
+    assert list(found["exits_without_keys"].first) == ["isolation"]
+    assert (found[sound.name].first, found[sound.name].cases) == ({}, 8)
+
+
+def test_what_a_machine_lacks_is_said():
+    gpu = EXHIBITS["offsets_32_bit"]
+    assert missing(gpu, "cpu", triton=True) == "a GPU"
+    assert missing(gpu, "cuda", triton=True) == ""
+
+
+def test_the_command_fails_where_a_fault_is_not_noticed(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(command, "kill_matrix", lambda pieces, plan: MATRIX)
+    assert command.main(["-q", "--out", str(tmp_path)]) == 1
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert re.match(
+        r"FAIL museum faults 2 of 4 noticed, sound kernels 0 of 1 accepted, not run \d+, seed 0", last
+    )
+    clean = {name: MATRIX[name] for name in ("no_guard", "last_column_skipped")}
+    monkeypatch.setattr(command, "kill_matrix", lambda pieces, plan: clean)
+    assert command.main(["-q", "--out", str(tmp_path)]) == 0
