@@ -1,6 +1,7 @@
 import math
 import re
 import sys
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,7 +12,8 @@ from fuzz.recipe import expand
 from verify.museum.honest import Merge
 from verify.museum.registry import EXHIBITS
 from verify.observed import FaultKind
-from verify.subjects.call import call_subject
+from verify.subjects.call import Interrupted, call_subject
+from verify.subjects.guard import GuardedAllocations
 from verify.subjects.load import Subject
 
 
@@ -209,3 +211,51 @@ def test_a_kernel_is_handed_strided_outputs_and_watched(write, kinds, unwritten)
     assert [fault.kind for fault in call.faults] == kinds
     assert call.returned is not None
     assert bool(call.returned.unwritten_output.any()) is unwritten
+
+
+def test_a_kernel_may_hand_out_the_same_memory_again(case):
+    memory: dict[str, list[torch.Tensor]] = {}
+
+    def merge(*args):
+        memory.setdefault("results", [torch.empty_like(value) for value in honest(*args)])
+        for kept, value in zip(memory["results"], honest(*args), strict=True):
+            kept.copy_(value)
+        return tuple(memory["results"])
+
+    honest = Merge()
+    subject = Subject(name="", import_path="", source_sha256="", merge=merge)
+    first = call_subject(subject, case).returned
+    assert first is not None
+    before = first.output.clone()
+    call_subject(subject, replace(case, segm_output=case.segm_output + 1.0))
+    assert torch.equal(first.output, before)
+
+
+def test_what_a_kernel_does_to_torchs_defaults_is_undone(case):
+    def merge(*args):
+        torch.set_default_dtype(torch.float64)
+        return Merge()(*args)
+
+    call_subject(Subject(name="", import_path="", source_sha256="", merge=merge), case)
+    assert torch.get_default_dtype() == torch.float32
+
+
+def test_an_interrupt_that_somebody_typed_is_no_finding(case):
+    def merge(*args):
+        raise Interrupted
+
+    with pytest.raises(KeyboardInterrupt):
+        call_subject(Subject(name="", import_path="", source_sha256="", merge=merge), case)
+
+
+def test_a_compiled_kernel_runs_compiled():
+    seen = []
+
+    def backend(graph, inputs):
+        seen.append(graph)
+        return graph.forward
+
+    compiled = torch.compile(lambda x: torch.empty_like(x).copy_(x) + 1, backend=backend)
+    with GuardedAllocations():
+        assert compiled(torch.ones(3)).tolist() == [2.0] * 3
+    assert seen

@@ -152,3 +152,10 @@ def test_a_case_of_the_hunt_is_found_again_by_its_name(tmp_path):
     assert found == draw_recipe(7, 0)
     assert find_recipe(tmp_path / "journal.jsonl", "hunt/7/0/1/5") is None
     assert find_recipe(tmp_path / "journal.jsonl", "7/0") is None
+
+
+def test_two_runs_do_not_write_in_one_folder(tmp_path):
+    file = begun(tmp_path, FULL)
+    with Journal(file, HEADER, resume=True), pytest.raises(JournalError, match="another run writes there"):
+        Journal(file, HEADER, resume=False)
+    assert list(gone_on_with(file)) == ["7/0"]

@@ -4,17 +4,21 @@ import itertools
 import json
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from fuzz.draw import draw_recipe
 from fuzz.families import DRAWN
 from fuzz.formats import FORMATS
+from fuzz.mutation import mutants_of
+from fuzz.recipe import expand
 from reports import serialize
 from verify import fuzz
 from verify.bounds import load_bounds
 from verify.campaign import run
-from verify.campaign.archive import Archive
+from verify.campaign.archive import Archive, Cell
 from verify.campaign.gather import Gathered
 from verify.campaign.outcome import Outcome
 from verify.campaign.plan import Plan, Shard
@@ -206,3 +210,37 @@ def test_an_interrupt_while_the_report_is_written_does_not_lose_it(monkeypatch, 
     monkeypatch.setattr(fuzz, "to_json", interrupted)
     fuzz.main(["--out", str(tmp_path)])
     assert json.loads((tmp_path / "report.json").read_text())["run"]["stopped_by"] == ""
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"families": ("producer",), "dtypes": ("float32",), "shard": Shard(index=1, count=7)},
+        {"families": ("hunt",)},
+        {"families": ("corpus", "hunt"), "max_cases": 5},
+    ],
+)
+def test_an_endless_profile_ends_where_there_is_nothing_to_do(changes):
+    chosen = plan(profile=PROFILES["soak"], **{"max_cases": None, **changes})
+    batches = list(itertools.islice(Schedule(chosen, Archive()).batches(), 5))
+    assert len(batches) < 5
+
+
+def test_a_generation_is_chosen_before_any_of_it_has_come_back():
+    def recipes(disturbed):
+        archive = Archive()
+        parent = draw_mutant()
+        archive.cells["a"] = Cell(margin=0.5, misrounded=False, parent=parent, cost=1.0)
+        jobs = Schedule(plan(max_cases=None), archive)._hunt(0)
+        first = next(jobs)
+        if disturbed:
+            worse = replace(parent, tile_size=parent.tile_size + 1)
+            archive.cells["b"] = Cell(margin=0.9, misrounded=True, parent=worse, cost=1.0)
+        return [first.input, *(job.input for job in jobs)]
+
+    assert recipes(disturbed=True) == recipes(disturbed=False)
+
+
+def draw_mutant():
+    case = expand(draw_recipe(0, 2))
+    return mutants_of(case, (0, 0, 0), seed=0, tokens=1, heads=1, rank=8, strength=0)

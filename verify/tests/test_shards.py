@@ -122,3 +122,14 @@ def test_without_isolation_the_kernel_runs_in_this_process(kernel):
         vars(sys).pop("here", None)
         assert fuzz.main(["--max-cases", "2", "--kernel", kernel(marked), "-q", "--isolate", isolate]) == 0
         assert hasattr(sys, "here") is here
+
+
+def test_values_that_the_bounds_do_not_speak_of_are_not_judged(kernel, capsys):
+    spec = kernel(
+        "def merge(o, *rest):\n"
+        "    return torch.full_like(o[:, :, 0], 7.0), torch.full_like(o[:, :, 0, 0], 7.0)\n"
+    )
+    options = ["--bounds", "fp32", "--family", "subnormals", "--dtype", "float32", "--laws", "none", "-q"]
+    assert fuzz.main([*options, "--max-cases", "1", "--kernel", spec]) == 5
+    assert capsys.readouterr().out.startswith("NOTHING JUDGED")
+    assert sum(report().totals["out_of_domain"].values()) > 0
