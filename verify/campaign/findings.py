@@ -13,6 +13,7 @@ from fuzz.files import save_case
 from fuzz.formats import FORMATS, encode
 from fuzz.recipe import Recipe, expand
 from reports.records import Finding, Number
+from reports.serialize import write_text
 from reports.strata import case_order
 from verify.campaign.inline import Inline
 from verify.campaign.jobs import Job
@@ -20,6 +21,7 @@ from verify.campaign.outcome import Outcome
 from verify.campaign.plan import Plan
 from verify.campaign.pool import Pool
 from verify.campaign.progress import Progress
+from verify.campaign.script import script_of
 from verify.campaign.shrink import shrink
 from verify.observed import Fault, FaultKind, decimal
 
@@ -140,6 +142,9 @@ def _finding(
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{name}.safetensors"
     save_case(case, file)
+    script = script_of(case, fault, plan.kernel, plan.device)
+    if script is not None:
+        write_text(file.with_suffix(".py"), script)
     source = group.job.input
     recipe = source if isinstance(source, Recipe) else source.recipe
     return Finding(

@@ -18,8 +18,8 @@ GENERATION = 8
 """Cases chosen together."""
 
 # Outputs of a case where each is easy for the oracle, and elements of segm_output.
-_OUTPUTS = {"cpu": 1 << 17, "cuda": 1 << 24}
-_ELEMENTS = {"cpu": 1 << 21, "cuda": 1 << 26}
+_OUTPUTS = {"cpu": 1 << 18, "cuda": 1 << 24}
+_ELEMENTS = {"cpu": 1 << 22, "cuda": 1 << 26}
 _MOST_TOKENS = 1 << 11  # of production; what is left over goes to the heads
 
 

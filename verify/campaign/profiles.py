@@ -42,9 +42,14 @@ PROFILES = {
         purpose="a pull request: deterministic, no time limit",
     ),
     "nightly": Profile(
-        rounds=4, hunted=960, turns=None, budget_s=8 * 3600.0, timeout_s=120.0, purpose="search, 8 hours"
+        rounds=2, hunted=1440, turns=None, budget_s=8 * 3600.0, timeout_s=120.0, purpose="search, 8 hours"
     ),
     "soak": Profile(
-        rounds=4, hunted=960, turns=None, budget_s=None, timeout_s=120.0, purpose="search until it is stopped"
+        rounds=2,
+        hunted=1440,
+        turns=None,
+        budget_s=None,
+        timeout_s=120.0,
+        purpose="search until it is stopped",
     ),
 }

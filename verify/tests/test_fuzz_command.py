@@ -84,6 +84,7 @@ def test_a_missing_guard_is_found_shrunk_and_replayed(faulty, capsys):
     for finding in from_json(Path("out/report.json").read_text()).findings:
         command = shlex.split(finding.repro["command"])
         assert command[:3] == ["python", "-m", "verify.replay"]
+        assert Path(finding.repro["file"]).with_suffix(".py").is_file()
         assert replay.main(command[3:]) == 1
         assert finding.kind in capsys.readouterr().out
 
