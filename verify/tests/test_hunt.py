@@ -17,7 +17,7 @@ from verify.campaign.trial import Bench
 from verify.museum.honest import Merge
 from verify.observed import FaultKind
 from verify.subjects.load import Subject
-from verify.tests.test_run import plan
+from verify.tests.plans import plan
 
 
 def outcome(*cells):

@@ -5,7 +5,6 @@ import json
 import os
 import signal
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -16,46 +15,19 @@ from fuzz.mutation import mutants_of
 from fuzz.recipe import expand
 from reports import serialize
 from verify import fuzz
-from verify.bounds import load_bounds
 from verify.campaign import run
 from verify.campaign.archive import Archive, Cell
 from verify.campaign.gather import Gathered
 from verify.campaign.outcome import Outcome
-from verify.campaign.plan import Plan, Shard
+from verify.campaign.plan import Shard
 from verify.campaign.pool import WorkersLostError
 from verify.campaign.profiles import PROFILES
 from verify.campaign.schedule import Schedule
 from verify.observed import Fault, FaultKind
+from verify.tests.plans import plan
 
 CRASH = Fault(kind=FaultKind.CRASH, detector="isolation", message="the process ended", lost_process=True)
 WRONG = Fault(kind=FaultKind.WRONG_LSE, detector="oracle", message="wrong", result="lse")
-
-
-def plan(**changes):
-    values = {
-        "kernel": "k.py:merge",
-        "profile_name": "ci",
-        "profile": PROFILES["ci"],
-        "budget_s": None,
-        "max_cases": 12,
-        "seed": 0,
-        "families": tuple(DRAWN),
-        "dtypes": tuple(FORMATS),
-        "laws": (),
-        "shard": Shard(),
-        "device": "cpu",
-        "devices": ("cpu", "cpu"),
-        "isolated": True,
-        "timeout_s": 1.0,
-        "stop_at_first": False,
-        "out": Path("unused"),
-        "resume": False,
-        "bounds": load_bounds(),
-        "argv": (),
-        "arguments": (),
-        "config": {},
-    }
-    return Plan(**{**values, **changes})
 
 
 def outcome(job, *faults):

@@ -11,7 +11,7 @@ from verify.museum.exhibit import DETECTORS
 from verify.museum.matrix import Kills, kill_matrix, missing
 from verify.museum.registry import EXHIBITS, SOUND
 from verify.museum.score import irreplaceable, score, to_markdown
-from verify.tests.test_run import plan
+from verify.tests.plans import plan
 
 PIECES = {
     **{
