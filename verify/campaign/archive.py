@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fuzz.recipe import Recipe
 from verify.campaign.outcome import Outcome
 
-_EXACT, _COMPARISON = 60.0, 10.0  # what these tiers cost, where a value that float64 decides costs 1
+_COMPARISON = 1 / 8  # of what the exact tier takes for a value, the comparing one takes so much
 
 
 @dataclass(kw_only=True)
@@ -20,8 +20,8 @@ class Cell:
     """Whether that row's worst value is not the correctly rounded one."""
     parent: Recipe
     """That row."""
-    cost: float
-    """What an output costs the oracle in the case that it is from, an easy one costing 1."""
+    hard: float | None
+    """Share of the values that only the oracle's slow tiers decide among its mutants; None if not known."""
     visits: int = 1
     """Cases that reached the cell."""
     chosen: int = 0
@@ -33,11 +33,20 @@ class Archive:
 
     def __init__(self) -> None:
         self.cells: dict[str, Cell] = {}
+        self._hunted: dict[str, Cell] = {}
+
+    def hunting(self, case: str, cell: Cell) -> None:
+        """Take note that a case is made of mutants of a cell's row."""
+        cell.chosen += 1
+        self._hunted[case] = cell
 
     def add(self, outcome: Outcome) -> int:
         """Take the rows of one case; return how many cells were new."""
         new = 0
-        cost = _cost(outcome)
+        bred = self._hunted.pop(outcome.case, None)
+        hard = None if bred is None else _hard(outcome)
+        if bred is not None:
+            bred.hard = hard
         for reached in outcome.cells:
             known = self.cells.get(reached.cell)
             if known is not None:
@@ -51,7 +60,7 @@ class Archive:
                     margin=reached.margin,
                     misrounded=reached.misrounded,
                     parent=reached.parent,
-                    cost=cost,
+                    hard=hard,
                     visits=known.visits if known else 1,
                     chosen=known.chosen if known else 0,
                 )
@@ -73,7 +82,6 @@ class Archive:
         return min(self.cells.values(), key=lambda cell: (cell.chosen, cell.visits), default=None)
 
 
-def _cost(outcome: Outcome) -> float:
-    values = max(1, sum(outcome.tiers.values()))
-    slow = _EXACT * outcome.tiers.get("exact", 0) + _COMPARISON * outcome.tiers.get("comparison", 0)
-    return 1.0 + slow / values
+def _hard(outcome: Outcome) -> float:
+    slow = outcome.tiers.get("exact", 0) + _COMPARISON * outcome.tiers.get("comparison", 0)
+    return slow / max(1, sum(outcome.tiers.values()))

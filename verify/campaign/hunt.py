@@ -17,9 +17,10 @@ from verify.campaign.plan import Plan
 GENERATION = 8
 """Cases chosen together."""
 
-# Outputs of a case where each is easy for the oracle, and elements of segm_output.
-_OUTPUTS = {"cpu": 1 << 18, "cuda": 1 << 24}
-_ELEMENTS = {"cpu": 1 << 22, "cuda": 1 << 26}
+# Outputs of a case on a CPU; on a GPU the profile says. Elements of segm_output.
+_OUTPUTS_CPU = 1 << 18
+_ELEMENTS = {"cpu": 1 << 22, "cuda": 1 << 27}
+_HARD = 1 << 14  # values that the oracle's slow tiers decide in a fraction of a second
 _MOST_TOKENS = 1 << 11  # of production; what is left over goes to the heads
 
 
@@ -30,18 +31,20 @@ def generation(plan: Plan, archive: Archive, first: int) -> Iterator[tuple[str, 
         cell = archive.worst() if number % 2 == 0 else archive.rarest()
         if cell is None:
             return
-        cell.chosen += 1
         name = f"hunt/{plan.seed}/{plan.shard}/{number}"
-        yield name, _mutants(cell, plan.device, name, strength=number // 2 % 4)
+        archive.hunting(name, cell)
+        yield name, _mutants(cell, plan, name, strength=number // 2 % 4)
 
 
-def _mutants(cell: Cell, device: str, name: str, strength: int) -> Recipe:
+def _mutants(cell: Cell, plan: Plan, name: str, strength: int) -> Recipe:
     """Return a recipe of as many mutants of a row as device and oracle take at once."""
     parent = cell.parent
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
     rank = parent.rank
-    outputs = int(_OUTPUTS[device] / cell.cost)
-    rows = max(1, min(outputs // rank, _ELEMENTS[device] // (rank * parent.segments)))
+    outputs = plan.profile.hunted_outputs if plan.device == "cuda" else _OUTPUTS_CPU
+    # What a row's mutants cost shows in the first of them: a hard row may come from an easy case.
+    outputs = min(outputs, _HARD if cell.hard is None else int(_HARD / max(cell.hard, 1e-9)))
+    rows = max(1, min(outputs // rank, _ELEMENTS[plan.device] // (rank * parent.segments)))
     tokens = min(rows, _MOST_TOKENS)
     return replace(
         parent,

@@ -59,9 +59,13 @@ def test_where_the_oracle_is_slow_fewer_mutants_are_made():
     sizes = []
     for tiers in ({"float64": 10}, {"float64": 5, "exact": 5}):
         archive = Archive()
-        archive.add(replace(outcome(reached("a", 0.2, parent)), tiers=tiers))
-        sizes.append(next(generation(plan(), archive, 0))[1].outputs)
-    assert sizes[0] > 20 * sizes[1] > 0
+        archive.add(outcome(reached("a", 0.2, parent)))
+        name, first = next(generation(plan(), archive, 0))  # nothing is known of its mutants
+        archive.add(replace(outcome(reached("a", 0.1)), case=name, tiers=tiers))
+        sizes += [first.outputs, next(generation(plan(), archive, 0))[1].outputs]
+    assert sizes[0] == sizes[2] > 0
+    assert sizes[1] > 4 * sizes[0]
+    assert sizes[3] < 4 * sizes[2]
 
 
 def test_a_worker_tells_of_a_row_again_only_where_it_is_worse():
