@@ -119,7 +119,7 @@ class Creeping(Merge):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_hunt_climbs_to_a_fault_that_hides(seed, monkeypatch):
     """A fault around one gap between maxima, which no family aims at, under a bound of 8 ulp."""
-    monkeypatch.setitem(hunt._OUTPUTS, "cpu", 1 << 11)
+    monkeypatch.setattr(hunt, "_OUTPUTS_CPU", 1 << 11)
     chosen, loose = plan(seed=seed), replace(load_bounds(), ulp=8.0)
     station, archive = bench(Creeping(), loose), Archive()
     faults = []
