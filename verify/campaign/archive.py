@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fuzz.recipe import Recipe
 from verify.campaign.outcome import Outcome
@@ -20,8 +20,8 @@ class Cell:
     """Whether that row's worst value is not the correctly rounded one."""
     parent: Recipe
     """That row."""
-    hard: float | None
-    """Share of the values that only the oracle's slow tiers decide among its mutants; None if not known."""
+    hard: dict[int, float] = field(default_factory=dict)
+    """Share of values that only the oracle's slow tiers decide, among its mutants of each strength so far."""
     visits: int = 1
     """Cases that reached the cell."""
     chosen: int = 0
@@ -33,20 +33,34 @@ class Archive:
 
     def __init__(self) -> None:
         self.cells: dict[str, Cell] = {}
-        self._hunted: dict[str, Cell] = {}
+        self._hunted: dict[str, tuple[Cell, int]] = {}
+        self._hard: dict[int, tuple[float, int]] = {}
 
-    def hunting(self, case: str, cell: Cell) -> None:
+    def hunting(self, case: str, cell: Cell, strength: int) -> None:
         """Take note that a case is made of mutants of a cell's row."""
         cell.chosen += 1
-        self._hunted[case] = cell
+        self._hunted[case] = cell, strength
+
+    def hard(self, cell: Cell, strength: int) -> tuple[float, bool]:
+        """Return the share of hard values to expect among mutants, and whether some of that cell's were seen.
+
+        Else it is the mean of all cells.
+        """
+        if strength in cell.hard:
+            return cell.hard[strength], True
+        cells, number = self._hard.get(strength, (0.0, 0))
+        return cells / max(1, number), False
 
     def add(self, outcome: Outcome) -> int:
         """Take the rows of one case; return how many cells were new."""
         new = 0
-        bred = self._hunted.pop(outcome.case, None)
-        hard = None if bred is None else _hard(outcome)
-        if bred is not None:
-            bred.hard = hard
+        hard: dict[int, float] = {}
+        if outcome.case in self._hunted:
+            cell, strength = self._hunted.pop(outcome.case)
+            hard = {strength: _hard(outcome)}
+            cell.hard |= hard
+            total, number = self._hard.get(strength, (0.0, 0))
+            self._hard[strength] = total + hard[strength], number + 1
         for reached in outcome.cells:
             known = self.cells.get(reached.cell)
             if known is not None:
@@ -60,9 +74,9 @@ class Archive:
                     margin=reached.margin,
                     misrounded=reached.misrounded,
                     parent=reached.parent,
-                    hard=hard,
                     visits=known.visits if known else 1,
                     chosen=known.chosen if known else 0,
+                    hard=dict(hard),
                 )
         return new
 

@@ -21,6 +21,7 @@ GENERATION = 8
 _OUTPUTS_CPU = 1 << 18
 _ELEMENTS = {"cpu": 1 << 22, "cuda": 1 << 27}
 _HARD = 1 << 14  # values that the oracle's slow tiers decide in a fraction of a second
+_UNSEEN = 1 << 18  # the most where it is not known how many are hard
 _MOST_TOKENS = 1 << 11  # of production; what is left over goes to the heads
 
 
@@ -32,19 +33,21 @@ def generation(plan: Plan, archive: Archive, first: int) -> Iterator[tuple[str, 
         if cell is None:
             return
         name = f"hunt/{plan.seed}/{plan.shard}/{number}"
-        archive.hunting(name, cell)
-        yield name, _mutants(cell, plan, name, strength=number // 2 % 4)
+        strength = number // 2 % 4
+        hard, seen = archive.hard(cell, strength)
+        most = plan.profile.hunted_outputs if plan.device == "cuda" else _OUTPUTS_CPU
+        # A hard row may come from an easy case: what its mutants cost shows in the first of them.
+        outputs = min(most if seen else _UNSEEN, int(_HARD / max(hard, 1e-9)))
+        archive.hunting(name, cell, strength)
+        yield name, _mutants(cell, plan.device, outputs, name, strength)
 
 
-def _mutants(cell: Cell, plan: Plan, name: str, strength: int) -> Recipe:
-    """Return a recipe of as many mutants of a row as device and oracle take at once."""
+def _mutants(cell: Cell, device: str, outputs: int, name: str, strength: int) -> Recipe:
+    """Return a recipe of about so many mutants of a cell's row."""
     parent = cell.parent
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
     rank = parent.rank
-    outputs = plan.profile.hunted_outputs if plan.device == "cuda" else _OUTPUTS_CPU
-    # What a row's mutants cost shows in the first of them: a hard row may come from an easy case.
-    outputs = min(outputs, _HARD if cell.hard is None else int(_HARD / max(cell.hard, 1e-9)))
-    rows = max(1, min(outputs // rank, _ELEMENTS[plan.device] // (rank * parent.segments)))
+    rows = max(1, min(outputs // rank, _ELEMENTS[device] // (rank * parent.segments)))
     tokens = min(rows, _MOST_TOKENS)
     return replace(
         parent,

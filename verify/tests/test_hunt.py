@@ -60,12 +60,16 @@ def test_where_the_oracle_is_slow_fewer_mutants_are_made():
     for tiers in ({"float64": 10}, {"float64": 5, "exact": 5}):
         archive = Archive()
         archive.add(outcome(reached("a", 0.2, parent)))
-        name, first = next(generation(plan(), archive, 0))  # nothing is known of its mutants
+        name, first = next(generation(plan(device="cuda"), archive, 0))  # nothing is known of its mutants
         archive.add(replace(outcome(reached("a", 0.1)), case=name, tiers=tiers))
-        sizes += [first.outputs, next(generation(plan(), archive, 0))[1].outputs]
-    assert sizes[0] == sizes[2] > 0
-    assert sizes[1] > 4 * sizes[0]
-    assert sizes[3] < 4 * sizes[2]
+        second = next(generation(plan(device="cuda"), archive, 0))[1]
+        archive.add(outcome(reached("b", 0.9, parent)))
+        other = next(generation(plan(device="cuda"), archive, 0))[1]  # what was seen of others counts
+        sizes += [first.outputs, second.outputs, other.outputs]
+    easy, hard = sizes[:3], sizes[3:]
+    assert easy[0] == hard[0] == easy[2] > 0
+    assert easy[1] > 4 * easy[0]
+    assert hard[1] == hard[2] < easy[0] / 4
 
 
 def test_a_worker_tells_of_a_row_again_only_where_it_is_worse():

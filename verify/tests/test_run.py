@@ -202,12 +202,12 @@ def test_a_generation_is_chosen_before_any_of_it_has_come_back():
     def recipes(disturbed):
         archive = Archive()
         parent = draw_mutant()
-        archive.cells["a"] = Cell(margin=0.5, misrounded=False, parent=parent, hard=0.0)
+        archive.cells["a"] = Cell(margin=0.5, misrounded=False, parent=parent)
         jobs = Schedule(plan(max_cases=None), archive)._hunt(0)
         first = next(jobs)
         if disturbed:
             worse = replace(parent, tile_size=parent.tile_size + 1)
-            archive.cells["b"] = Cell(margin=0.9, misrounded=True, parent=worse, hard=0.0)
+            archive.cells["b"] = Cell(margin=0.9, misrounded=True, parent=worse)
         return [first.input, *(job.input for job in jobs)]
 
     assert recipes(disturbed=True) == recipes(disturbed=False)
