@@ -37,7 +37,7 @@ def generation(plan: Plan, archive: Archive, first: int) -> Iterator[tuple[str, 
         hard, seen = archive.hard(cell, strength)
         most = plan.profile.hunted_outputs if plan.device == "cuda" else _OUTPUTS_CPU
         # A hard row may come from an easy case: what its mutants cost shows in the first of them.
-        outputs = min(most if seen else _UNSEEN, int(_HARD / max(hard, 1e-9)))
+        outputs = min(most, most if seen else _UNSEEN, int(_HARD / max(hard, 1e-9)))
         archive.hunting(name, cell, strength)
         yield name, _mutants(cell, plan.device, outputs, name, strength)
 
