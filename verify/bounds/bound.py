@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
 
 from torch import Tensor
 
 from fuzz.case import MergeCase
+from verify.oracle.target import Base
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +19,7 @@ class SecondTerms:
     output: Tensor
     """[T, H, R] float64; +inf where the bounds do not speak of the value."""
     lse: Tensor
-    """[T, H] float64, in nats; +inf likewise."""
+    """[T, H] float64, in the unit of the lse: nats unless its base is two; +inf likewise."""
     out_of_domain: dict[str, int] = field(default_factory=dict)
     """Rows with a value that the bounds do not speak of, by reason; a row counts under its first."""
 
@@ -41,6 +42,14 @@ class Bounds(ABC):
     """Of its bytes."""
     ulp: float
     """First term, in ulp of the target format."""
+    base: Base = Base.TWO
+    """Of the statistics: a segment weighs base^m. A file says nothing of it; the kernel's convention does."""
+    lse_base: Base | None = Base.E
+    """Of the lse; None for a kernel that returns none, and then the bounds speak of none."""
+
+    def of(self, base: Base, lse_base: Base | None) -> Self:
+        """Return the bounds of a kernel whose statistics and lse have these bases."""
+        return replace(self, base=base, lse_base=lse_base)
 
     @abstractmethod
     def second_terms(self, case: MergeCase) -> SecondTerms:

@@ -23,8 +23,13 @@ from fuzz.case import MergeCase
 from verify.bounds.bound import Bounds, SecondTerms
 from verify.bounds.domain import Float32Domain
 from verify.bounds.rows import finite_partials, rows_of
+from verify.oracle.target import Base
 
 _LN2 = math.log(2.0)
+# Units of relative error that a weight gains with |m − M|: the difference is rounded; where e^x is computed
+# as 2^(x·log2 e), as GPUs do, so is the product, and the constant is off by a quarter of a unit.
+_PER_GAP = {Base.TWO: _LN2, Base.E: 3.0}
+_NATS = {Base.TWO: _LN2, Base.E: 1.0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,19 +85,22 @@ class Float32Bounds(Bounds):
     def second_terms(self, case: MergeCase) -> SecondTerms:
         """Evaluate the formula where it holds."""
         backend = self.on(case.segm_max.device)
-        rows, partials = rows_of(case), finite_partials(case)
+        rows, partials = rows_of(case, self.base), finite_partials(case)
         unit, smallest = 2.0**self.unit_roundoff_log2, 2.0**self.smallest_log2
         inverse = 1 / rows.den[..., None]
         weight, mass = rows.weight * inverse, rows.mass * inverse
-        vanished = rows.live & (rows.gap > -self.smallest_log2)
-        grown = self.per_segment * case.S + _LN2 * rows.gap
+        vanished = rows.live & (rows.gap * (_NATS[self.base] / _LN2) > -self.smallest_log2)
+        grown = self.per_segment * case.S + _PER_GAP[self.base] * rows.gap
 
         of_mass = [
             ((grown + extra) * rows.weight * mass).sum(-1)
             for extra in (self.numerator(backend), self.denominator(backend))
         ]
         lost_mass = torch.where(vanished, mass, 0.0).sum(-1)
-        logarithms = self.per_maximum * _LN2 * rows.top.abs() + self.logarithm(backend) * rows.den.log().abs()
+        logarithms = (
+            self.per_maximum * _NATS[self.base] * rows.top.abs()
+            + self.logarithm(backend) * rows.den.log().abs()
+        )
         lse = unit * (of_mass[0] + logarithms) + smallest * lost_mass
 
         shares = torch.stack(((grown + self.numerator(backend)) * weight, vanished * inverse, weight), dim=-1)

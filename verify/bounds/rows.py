@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from fuzz.case import MergeCase
+from verify.oracle.target import Base
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,17 +20,17 @@ class Rows:
     gap: Tensor
     """[T, H, S] float64 |m_i − M|; 0 where not live."""
     weight: Tensor
-    """[T, H, S] float64 2^(m_i − M); 0 where not live."""
+    """[T, H, S] float64 base^(m_i − M); 0 where not live."""
     mass: Tensor
     """[T, H, S] float64 s_i; 0 where not live."""
     top: Tensor
     """[T, H] float64 M, the largest live maximum; 0 where nothing is live."""
     den: Tensor
-    """[T, H] float64 Σ s_i · 2^(m_i − M); 1 where nothing is live."""
+    """[T, H] float64 Σ s_i · base^(m_i − M); 1 where nothing is live."""
 
 
-def rows_of(case: MergeCase) -> Rows:
-    """Return the statistics of a case, on its device."""
+def rows_of(case: MergeCase, base: Base = Base.TWO) -> Rows:
+    """Return the statistics of a case whose maxima are exponents of `base`, on its device."""
     m, s = case.segm_max.double(), case.segm_expsum.double()
     active = torch.arange(case.S, device=m.device) < case.active.to(m.device)[:, None, None]
     live = active & (m != -torch.inf) & ~((s == 0) & ~m.isnan())
@@ -38,7 +39,7 @@ def rows_of(case: MergeCase) -> Rows:
     some = live.any(-1)
     top = torch.where(some, torch.where(live, m, -torch.inf).amax(-1), 0.0)
     gap = torch.where(live, (m - top[..., None]).abs(), 0.0)
-    weight = torch.where(live, torch.exp2(-gap), 0.0)
+    weight = torch.where(live, torch.exp2(-gap) if base is Base.TWO else torch.exp(-gap), 0.0)
     mass = torch.where(live, s, 0.0)
     den = torch.where(some, (mass * weight).sum(-1), 1.0)
     return Rows(live=live, gap=gap, weight=weight, mass=mass, top=top, den=den)

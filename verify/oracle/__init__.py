@@ -3,10 +3,11 @@
 from verify.oracle.certificate import Certificate, certify
 from verify.oracle.evaluate import evaluate
 from verify.oracle.plain import evaluate_plainly
-from verify.oracle.target import Enclosure, Kind, TargetFormat, Value
+from verify.oracle.target import Base, Enclosure, Kind, TargetFormat, Value
 from verify.oracle.values import Exact, ExactValues
 
 __all__ = [
+    "Base",
     "Certificate",
     "Enclosure",
     "Exact",

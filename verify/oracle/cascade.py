@@ -5,11 +5,10 @@ from typing import Any
 
 import torch
 
-from verify.oracle.doubled import two_sum
+from verify.oracle.logarithms import logarithm
 from verify.oracle.pending import Pending
-from verify.oracle.powers import log_scaled
 from verify.oracle.rounding import Rounded, round_doubled
-from verify.oracle.target import Kind, TargetFormat
+from verify.oracle.target import Base, Kind, TargetFormat
 from verify.oracle.tiers import Picked, comparing_tier, doubled_tier, float64_tier, gathered
 from verify.oracle.values import ExactValues, blank
 from verify.oracle.weights import EPS_DEN, Weights, weigh
@@ -38,20 +37,23 @@ class Cascade:
         output_format: TargetFormat,
         lse_format: TargetFormat,
         processes: int,
+        base: Base = Base.TWO,
+        lse_base: Base = Base.E,
     ) -> None:
+        self.base, self.lse_base = base, lse_base
         self.processes = processes
         self.output_format, self.lse_format = output_format, lse_format
         self.output = blank((rows, rank), device)
         self.lse = blank((rows,), device)
         self.tiers = {"special": 0, "float64": 0, "double-double": 0, "comparison": 0, "exact": 0}
         self.bits = 0
-        self.pending = Pending()
+        self.pending = Pending(base, lse_base)
 
     def block(
         self, o: torch.Tensor, m: torch.Tensor, s: torch.Tensor, active: torch.Tensor, base: int
     ) -> None:
         """Judge rows base… of o [n, S, R] and m, s [n, S]: decide what the vectorised tiers can."""
-        weights = weigh(m, s, active)
+        weights = weigh(m, s, active, self.base)
         self._lse(weights, m, s, base)
         size = CHUNK[o.device.type] // o.shape[1]  # outputs of a chunk
         tall, wide = max(1, size // max(1, o.shape[2])), max(1, size)
@@ -75,12 +77,14 @@ class Cascade:
         hi, lo = weights.den
         scale = (hi.view(torch.int64) & (0x7FF << 52)).view(torch.float64)
         scale = torch.where(hi >= scale * 1.4142, scale * 2, scale)
-        k = two_sum(weights.maximum, ((scale.view(torch.int64) >> 52) - 1023).double())
+        n = ((scale.view(torch.int64) >> 52) - 1023).double()
         c = hi / scale, lo / scale
-        value, bound = log_scaled(k, c)
-        one = (k[0] == 0) & (k[1] == 0) & (c[0] == 1) & (weights.live.sum(-1) == 1)  # den is exactly 1
-        bound = torch.where(one, 0.0, bound + EPS_DEN * 1.01)
+        value, bound, plain = logarithm(weights.maximum, n, c, self.base, self.lse_base)
+        known = plain & (weights.live.sum(-1) == 1)  # the mass, and so the lse, is exactly what was computed
+        slack = EPS_DEN * (1.01 if self.lse_base is Base.E else 1.46)  # of den in its logarithm
+        bound = torch.where(known, 0.0, bound + slack)
         found, doubtful, _ = round_doubled(value, bound, self.lse_format)
+        doubtful &= ~known
         rows = slice(base, base + hi.shape[0])
         _store(self.lse, rows, found)
         massless, special = weights.massless, weights.massless | weights.broken

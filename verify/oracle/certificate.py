@@ -8,12 +8,12 @@ from fractions import Fraction
 from verify.oracle.dyadic import to_units
 from verify.oracle.exact import Row
 from verify.oracle.situations import is_broken, is_empty
-from verify.oracle.target import Enclosure, TargetFormat
+from verify.oracle.target import Base, Enclosure, TargetFormat
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Certificate:
-    """A claim about y = Σ o·2^m / Σ s·2^m, or about ln Σ s·2^m, over the live segments of a row."""
+    """A claim about y = Σ o·base^m / Σ s·base^m, or about log Σ s·base^m, over the live segments of a row."""
 
     m: tuple[str, ...]
     """The live segments' maxima as C hexadecimal floats."""
@@ -23,6 +23,10 @@ class Certificate:
     """Their partials, or None where the claim is about the lse."""
     enclosure: Enclosure | None
     """Where the value lies; None claims that it is exactly 0."""
+    base: Base = Base.TWO
+    """The base of the weights."""
+    lse_base: Base = Base.E
+    """The base of the logarithm."""
 
     def __str__(self) -> str:
         """Return the claim as one line of text."""
@@ -47,12 +51,16 @@ def certify(
     fmt: TargetFormat,
     *,
     bits: int = 128,
+    base: Base = Base.TWO,
+    lse_base: Base = Base.E,
 ) -> Certificate:
     """Return an enclosure of one finite output (or, without o, of the lse) of a row's active segments.
 
-    An output is enclosed to about 2^-40 ulp of the format, an lse to a relative 2^(8 − bits). Raises
-    ValueError where the contract's special situations, not arithmetic, decide the value.
+    The weights are `base`^m, the lse is to `lse_base`. An output is enclosed to about 2^-40 ulp of the
+    format, an lse to a relative 2^(8 − bits). Raises ValueError where the contract's special situations, not
+    arithmetic, decide the value.
     """
+    base, lse_base = Base(base), Base(lse_base)  # a value that is no base must not be taken for one
     live = [i for i in range(len(m)) if not is_empty(m[i], s[i])]
     if not live:
         raise ValueError("the row has no live segment: the output is 0 and the lse −inf")
@@ -60,9 +68,9 @@ def certify(
         raise ValueError("the statistics of a live segment make the whole row NaN")
     if o is not None and not all(math.isfinite(o[i]) for i in live):
         raise ValueError("a live segment's partial is not finite: the output is an infinity or NaN")
-    row = Row([m[i] for i in live], [s[i] for i in live])
+    row = Row([m[i] for i in live], [s[i] for i in live], base)
     if o is None:
-        enclosure = row.enclose_lse(bits)
+        enclosure = row.enclose_lse(bits, lse_base)
     else:
         enclosure = row.enclose_output([to_units(o[i]) for i in live], fmt, exact=True)
     return Certificate(
@@ -70,4 +78,6 @@ def certify(
         s=tuple(float(s[i]).hex() for i in live),
         o=None if o is None else tuple(float(o[i]).hex() for i in live),
         enclosure=enclosure,
+        base=base,
+        lse_base=lse_base,
     )

@@ -1,15 +1,26 @@
 """Enclose Σ c·2^m for integers c and dyadic rationals m, or prove that it is exactly zero.
 
-Exponents m are integers in units of 2^-149, so every float32 is one. This is the only module that sets a
-working precision; it is an argument everywhere else. The theory is in the README of this package.
+Exponents m are integers in units of 2^-149, so every float32 is one. Working precision is an argument
+everywhere; this module and `natural`, its counterpart for powers of e, are the only ones that ask mpmath for
+anything. The theory is in the README of this package.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-from mpmath.libmp import from_man_exp, mpf_exp, mpf_ln2, mpf_log, mpf_mul, mpf_shift, round_nearest, to_int
+from mpmath.libmp import (
+    from_man_exp,
+    mpf_div,
+    mpf_exp,
+    mpf_ln2,
+    mpf_log,
+    mpf_mul,
+    mpf_shift,
+    round_nearest,
+    to_int,
+)
 
-from verify.oracle.target import Enclosure
+from verify.oracle.target import Base, Enclosure
 
 UNIT = 149
 """Every float32 is an integer times 2^-UNIT."""
@@ -19,7 +30,7 @@ CAP = 1 << 21
 
 _FRACTION = (1 << UNIT) - 1
 _TABLED = 512  # bits up to which powers are put together from a table; a table of longer ones would be huge
-_GUARD = 40  # mpmath rounds to nearest; its own error, a few units of the last guard bit, is paid here
+GUARD = 40  # mpmath rounds to nearest; its own error, a few units of the last guard bit, is paid here
 
 
 class PrecisionError(ArithmeticError):
@@ -42,13 +53,13 @@ def power(exponent: int, bits: int) -> int:
     f = exponent & _FRACTION
     if bits > _TABLED:
         return _scaled_power(f, bits)
-    working = bits + _GUARD
+    working = bits + GUARD
     product = 1 << working
     for low in range(UNIT - 8, -8, -8):
         digit = (f >> low if low > 0 else f << -low) & 255
         if digit:
             product = product * _byte_power(digit, low, working) >> working
-    return product >> _GUARD
+    return product >> GUARD
 
 
 @lru_cache(maxsize=1 << 16)
@@ -59,7 +70,7 @@ def _byte_power(digit: int, low: int, working: int) -> int:
 
 def _scaled_power(f: int, bits: int) -> int:
     """Return 2^(f·2^-149)·2^bits within 1, by mpmath."""
-    working = bits + _GUARD
+    working = bits + GUARD
     natural = mpf_mul(from_man_exp(f, -UNIT), mpf_ln2(working, round_nearest), working, round_nearest)
     return int(to_int(mpf_shift(mpf_exp(natural, working, round_nearest), bits)))
 
@@ -93,21 +104,42 @@ def enclose(terms: Iterable[tuple[int, int]], bits: int) -> Enclosure | None:
     classes: dict[int, list[tuple[int, int]]] = {}
     for c, m in terms:
         classes.setdefault(m & _FRACTION, []).append((m >> UNIT, c))
-    working = bits + 16 + len(classes).bit_length()
+
+    def sums(working: int) -> list[tuple[int, int, int]]:
+        found = [(f, *_same_fraction(members, working + 2)) for f, members in classes.items()]
+        return [(a, power(f, working), e) for f, a, e in found if a]
+
+    return refine(sums, len(classes), bits, Base.TWO, terms)
+
+
+def refine(
+    sums: Callable[[int], list[tuple[int, int, int]]],
+    count: int,
+    bits: int,
+    base: Base,
+    terms: list[tuple[int, int]],
+) -> Enclosure | None:
+    """Enclose Σ a·p·2^(e − w) over (a, p, e) in sums(w), doubling w; None if there is nothing to add.
+
+    p is within 1.01 of a power in [2^w, 2^(w+1)], a is known to a relative 2^-(w+2), and there are at most
+    `count` of them. `base` and `terms` are named where more than CAP bits are wanted.
+    """
+    working = bits + 16 + count.bit_length()
     while working <= CAP:
-        sums = [(f, *_same_fraction(members, working + 2)) for f, members in classes.items()]
-        sums = [(f, a, e) for f, a, e in sums if a]
-        if not sums:
+        found = sums(working)
+        if not found:
             return None
-        top = max(e + a.bit_length() for _, a, e in sums)
+        top = max(e + a.bit_length() for a, _, e in found)
         # In units of 2^(top − working) a term is below 2^(working + 1), so it is off by at most
         # 1/2 (its own sum) + 1.01 (the power) + 1 (the shift): below 4.
-        centre = sum((a * power(f, working)) >> (top - e) for f, a, e in sums)
-        error = 4 * len(sums)
+        centre = sum((a * p) >> (top - e) for a, p, e in found)
+        error = 4 * len(found)
         if (abs(centre) - error) >> bits > 2 * error:
             return Enclosure(lo=centre - error, hi=centre + error, exponent=top - working, bits=working)
         working *= 2
-    raise PrecisionError(f"more than {CAP} bits wanted for the sum of c·2^(m·2^-149) over (c, m) in {terms}")
+    raise PrecisionError(
+        f"more than {CAP} bits wanted for the sum of c·{base.value}^(m·2^-149) over (c, m) in {terms}"
+    )
 
 
 def sign(terms: Iterable[tuple[int, int]]) -> int:
@@ -118,14 +150,15 @@ def sign(terms: Iterable[tuple[int, int]]) -> int:
     return 1 if enclosure.lo > 0 else -1
 
 
-def logarithm(mass: Enclosure, offset: int, bits: int) -> Enclosure:
-    """Enclose ln(offset + x) for x in `mass`, with offset 0 or 1, to a relative width of about 2^(8 − bits).
+def logarithm(mass: Enclosure, offset: int, bits: int, base: Base = Base.E) -> Enclosure:
+    """Enclose the logarithm of offset + x for x in `mass`, with offset 0 or 1.
 
-    `mass` has a relative width below 2^-bits. With offset 0, x is positive and outside of (0.6, 1.9); with
-    offset 1, 1 + x is in (0.4, 4). Either way the error of x costs less than 2^(3 − bits), relatively.
+    The relative width is about 2^(8 − bits), that of `mass` below 2^-bits. With offset 0, x is positive and
+    outside of (0.6, 1.9); with offset 1, 1 + x is in (0.4, 4). Either way the error of x costs less than
+    2^(3 − bits), relatively.
     """
     x = from_man_exp((mass.lo + mass.hi) >> 1, mass.exponent)
-    working = 2 * bits + _GUARD
+    working = 2 * bits + GUARD
     if offset:
         magnitude = max(abs(mass.lo), abs(mass.hi)).bit_length() + mass.exponent
         if magnitude >= -bits:  # else ln(1 + x) = x·(1 + θ) with |θ| ≤ |x| ≤ 2^-bits
@@ -133,6 +166,8 @@ def logarithm(mass: Enclosure, offset: int, bits: int) -> Enclosure:
             x = mpf_log(one_plus_x, working, round_nearest)
     else:
         x = mpf_log(x, working, round_nearest)
+    if base is Base.TWO:
+        x = mpf_div(x, mpf_ln2(working, round_nearest), working, round_nearest)
     negative, mantissa, exponent, size = (int(part) for part in x)
     drop = size - bits
     mantissa = mantissa >> drop if drop > 0 else mantissa << -drop

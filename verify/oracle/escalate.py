@@ -10,7 +10,7 @@ from pathlib import Path
 
 from verify.oracle.dyadic import to_units
 from verify.oracle.exact import Row
-from verify.oracle.target import TargetFormat, Value
+from verify.oracle.target import Base, TargetFormat, Value
 
 PARALLEL = 30000
 """Cost that makes another process worth its start; an output costs 1, about 10 µs, and a weight 2."""
@@ -41,6 +41,10 @@ class Task:
     """The partials of each column."""
     lse: bool = False
     """Whether the lse is asked too."""
+    base: Base = Base.TWO
+    """The base of the weights."""
+    lse_base: Base = Base.E
+    """The base of the lse."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,9 +72,9 @@ class _Plain:
 
 def answer(task: Task, output_format: TargetFormat, lse_format: TargetFormat) -> Answer:
     """Do one task by the plain oracle."""
-    row = Row(task.m, task.s)
+    row = Row(task.m, task.s, task.base)
     output = [row.output([to_units(x) for x in column], output_format) for column in task.columns]
-    lse = row.lse(lse_format) if task.lse else None
+    lse = row.lse(lse_format, task.lse_base) if task.lse else None
     return Answer(output=output, lse=lse, bits=row.bits)
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import torch
 
 from verify.oracle.cascade import BLOCK, Cascade
-from verify.oracle.target import TargetFormat
+from verify.oracle.target import Base, TargetFormat
 from verify.oracle.values import Exact, ExactValues, check_inputs
 
 
@@ -33,21 +33,27 @@ def evaluate(
     output_format: TargetFormat,
     lse_format: TargetFormat,
     *,
+    base: Base = Base.TWO,
+    lse_base: Base = Base.E,
     processes: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Exact:
     """Return the exact results of a merge, on the device of its inputs.
 
     segm_output [T, H, S, R], segm_max and segm_expsum [T, H, S], float32 with any strides; active [T], any
-    integer dtype: the number of segments that each token's producer wrote. At most `processes` processes
+    integer dtype: the number of segments that each token's producer wrote. A segment weighs `base`^m, and the
+    lse is the logarithm of the mass to `lse_base`. At most `processes` processes
     share the exact tier (default: one per core); `progress(done, rows)` is called as rows are done.
-    Raises ValueError where shapes, dtypes or devices differ from that, and PrecisionError where a value
-    would need more bits than the oracle's cap.
+    Raises ValueError where shapes, dtypes, devices or bases differ from that, and PrecisionError where a
+    value would need more bits than the oracle's cap.
     """
     check_inputs(segm_output, segm_max, segm_expsum, active)
+    base, lse_base = Base(base), Base(lse_base)  # a value that is no base must not be taken for one
     tokens, heads, segments, rank = segm_output.shape
     processes = processes or os.cpu_count() or 1
-    cascade = Cascade(tokens * heads, rank, segm_output.device, output_format, lse_format, processes)
+    cascade = Cascade(
+        tokens * heads, rank, segm_output.device, output_format, lse_format, processes, base, lse_base
+    )
     rows = max(1, BLOCK[segm_output.device.type] // max(1, segments))
     step = max(1, rows // max(1, heads))
     blocks = [(t, h) for t in range(0, tokens, step) for h in range(0, heads, rows)]

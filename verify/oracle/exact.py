@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from operator import mul
 
-from verify.oracle.dyadic import CAP, UNIT, PrecisionError, enclose, logarithm, power, to_units
-from verify.oracle.target import Enclosure, Kind, TargetFormat, Value
+from verify.oracle import dyadic, natural
+from verify.oracle.dyadic import CAP, UNIT, PrecisionError, logarithm, to_units
+from verify.oracle.target import Base, Enclosure, Kind, TargetFormat, Value
 
 BITS = 192
 """Relative precision of a denominator, at least: hoisted weights get as many bits more as the masses span."""
@@ -85,22 +86,20 @@ def settle(found: Enclosure, fmt: TargetFormat, side: Callable[[int], int | None
     return round_point(negative, point, unit, fmt)
 
 
-def _side_of_zero(sign_of_value: int, edge: int) -> int | None:
-    return None if edge else sign_of_value
-
-
 class Row:
     """The live segments of one row, all m and s finite, s > 0, with everything that columns share."""
 
-    def __init__(self, m: Sequence[float], s: Sequence[float]) -> None:
+    def __init__(self, m: Sequence[float], s: Sequence[float], base: Base = Base.TWO) -> None:
+        self.base = base
         self.m = [to_units(x) for x in m]
         self.s = [to_units(x) for x in s]
-        self.top = max(self.m) >> UNIT
         heaviest = self.s[self.m.index(max(self.m))]
         spread = sum(self.s).bit_length() - heaviest.bit_length()
         self.precision = BITS - spread // -64 * 64  # in steps, so that powers are found in the cache
-        # 2^(m − top)·2^precision: off by at most 1.01 before the shift and 1 by it, so by less than 2
-        self.weights = [power(x, self.precision) >> (self.top - (x >> UNIT)) for x in self.m]
+        powers = [self._power(x) for x in self.m]
+        self.top = max(exponent for _, exponent in powers)
+        # base^m·2^(precision − top): off by at most 1.01 before the shift and 1 by it, so by less than 2
+        self.weights = [p >> (self.top - exponent) for p, exponent in powers]
         den, error = sum(map(mul, self.s, self.weights)), 2 * sum(self.s)
         self.den = Enclosure(lo=den - error, hi=den + error, exponent=0, bits=self.precision)
         self.bits = self.precision
@@ -112,8 +111,15 @@ class Row:
         assert den is not None, "every s is positive"
         return den
 
+    def _power(self, m: int) -> tuple[int, int]:
+        """Return (p, n): base^m is p·2^(n − precision), p within 1.01."""
+        if self.base is Base.E:
+            return natural.power(m, self.precision)
+        return dyadic.power(m, self.precision), m >> UNIT
+
     def _enclose(self, terms: list[tuple[int, int]], bits: int) -> Enclosure | None:
-        enclosure = enclose(terms, bits)
+        """Enclose Σ c·base^m over (c, m) to a relative width below 2^-bits; None if it is exactly zero."""
+        enclosure = natural.enclose(terms, bits) if self.base is Base.E else dyadic.enclose(terms, bits)
         self.bits = max(self.bits, enclosure.bits if enclosure else 0)
         return enclosure
 
@@ -129,7 +135,7 @@ class Row:
         return quotient(num, self.den, fmt)
 
     def output(self, column: Sequence[int], fmt: TargetFormat) -> Value:
-        """Return y = Σ o·2^m / Σ s·2^m for one column of o, given in units of 2^-149."""
+        """Return y = Σ o·base^m / Σ s·base^m for one column of o, given in units of 2^-149."""
         for exact in (False, True):
             found = self.enclose_output(column, fmt, exact)
             if found is None and exact:
@@ -140,37 +146,83 @@ class Row:
         raise PrecisionError(f"{_FIRST} relative bits did not settle m {self.m}, s {self.s}, o {column}")
 
     def _side(self, column: Sequence[int], unit: int, edge: int) -> int:
-        """Return the sign of y − edge·2^unit, which is that of Σ (o − edge·2^unit·s)·2^m."""
+        """Return the sign of y − edge·2^unit, which is that of Σ (o − edge·2^unit·s)·base^m."""
         up, down = max(unit, 0), max(-unit, 0)
         scaled = [(o << down) - (edge << up) * s for o, s in zip(column, self.s, strict=True)]
         difference = self._enclose(list(zip(scaled, self.m, strict=True)), 1)
         return 0 if difference is None else 1 if difference.lo > 0 else -1
 
-    def enclose_lse(self, bits: int) -> Enclosure | None:
-        """Enclose ln Σ s·2^m to a relative width of about 2^(8 − bits); None if it is exactly zero."""
-        mass = [(s, m - (UNIT << UNIT)) for s, m in zip(self.s, self.m, strict=True)]
+    def _enclose_mass(self, bits: int, less: list[tuple[int, int]]) -> Enclosure | None:
+        """Enclose Σ s·base^m − Σ less to a relative width below 2^-bits; None if it is exactly zero.
+
+        `less` is as `_power_of` gives it.
+        """
+        if self.base is Base.TWO:  # the unit 2^-149 of s goes into the exponents
+            mass = [(s, m - (UNIT << UNIT)) for s, m in zip(self.s, self.m, strict=True)]
+        else:
+            mass = list(zip(self.s, self.m, strict=True))
+        found = self._enclose([*mass, *((-c, m) for c, m in less)], bits)
+        if found is None or self.base is Base.TWO:
+            return found
+        return Enclosure(lo=found.lo, hi=found.hi, exponent=found.exponent - UNIT, bits=found.bits)
+
+    def _power_of(self, lse_base: Base, edge: int, unit: int) -> list[tuple[int, int]] | None:
+        """Return lse_base^(edge·2^unit) as terms c·base^m beside the mass; None if the mass cannot equal it.
+
+        Why it cannot stands in the README of this package.
+        """
+        one = 1 if self.base is Base.TWO else 1 << UNIT
+        if edge == 0:
+            return [(one, 0)]
+        if self.base is Base.TWO and lse_base is Base.E:
+            return None
+        up, down = max(unit + UNIT, 0), max(-unit - UNIT, 0)
+        exponent, rest = divmod(edge << up, 1 << down)
+        if rest:
+            return None  # finer than any m
+        if self.base is lse_base:
+            return [(one, exponent)]
+        whole, rest = divmod(exponent, 1 << UNIT)
+        return [(1 << (UNIT + whole), 0)] if not rest and -UNIT <= whole <= 2 * UNIT else None
+
+    def enclose_lse(self, bits: int, lse_base: Base = Base.E) -> Enclosure | None:
+        """Enclose the logarithm of Σ s·base^m to a relative width of about 2^(8 − bits); None if it is 0."""
         exponent = self.den.hi.bit_length() + self.top - self.precision - UNIT
         near_one = 0 <= exponent <= 1  # then den is in (0.49, 2), else outside of (0.51, 1.99)
-        if near_one:
-            mass.append((-1, 0))  # through den − 1, so that nothing is lost where den is nearly 1
-        enclosure = self._enclose(mass, bits)
+        # through den − 1, so that nothing is lost where den is nearly 1
+        less = self._power_of(lse_base, 0, 0) if near_one else []
+        assert less is not None, "the power 0 of any base is 1"
+        enclosure = self._enclose_mass(bits, less)
         if enclosure is None:
             return None
-        found = logarithm(enclosure, int(near_one), bits)
+        found = logarithm(enclosure, int(near_one), bits, lse_base)
         self.bits = max(self.bits, found.bits)
         return found
 
-    def lse(self, fmt: TargetFormat) -> Value:
-        """Return ln den; it is never a tie, for den is algebraic, and exactly 0 only if den is 1."""
+    def lse(self, fmt: TargetFormat, lse_base: Base = Base.E) -> Value:
+        """Return log den; in most pairs of bases it is never a tie, and where it may be, that is decided."""
         bits = _FIRST
         while bits <= CAP:
-            found = self.enclose_lse(bits)
+            found = self.enclose_lse(bits, lse_base)
             if found is None:
                 return zero(fmt)
-            # the logarithm is no multiple of half an ulp but 0; the sign is known
-            side = partial(_side_of_zero, 1 if found.lo > 0 else -1)
-            value = settle(quotient(found, _ONE, fmt, bits), fmt, side)
+            fine = quotient(found, _ONE, fmt, bits)
+            sign = 1 if found.lo > 0 else -1
+            value = settle(fine, fmt, partial(self._side_of_lse, lse_base, sign, fine.exponent))
             if value is not None:
                 return value
             bits *= 2
         raise PrecisionError(f"more than {CAP} bits wanted for the lse of m {self.m}, s {self.s}")
+
+    def _side_of_lse(self, lse_base: Base, sign: int, unit: int, edge: int) -> int | None:
+        """Return the sign of log den − edge·2^unit; None where they differ, as more bits will show.
+
+        `sign` is that of log den.
+        """
+        if edge == 0:
+            return sign
+        less = self._power_of(lse_base, edge, unit)
+        if less is None:
+            return None
+        difference = self._enclose_mass(1, less)
+        return 0 if difference is None else 1 if difference.lo > 0 else -1

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from verify.oracle.escalate import Task, answer_all
-from verify.oracle.target import TargetFormat, Value
+from verify.oracle.target import Base, TargetFormat, Value
 from verify.oracle.tiers import Picked
 
 
@@ -28,7 +28,8 @@ class Settled:
 class Pending:
     """Single outputs and lses with the inputs that decide them, on the CPU."""
 
-    def __init__(self) -> None:
+    def __init__(self, base: Base, lse_base: Base) -> None:
+        self.base, self.lse_base = base, lse_base
         self.size = 0
         self._tasks: list[Task] = []
         self._output_rows: list[int] = []
@@ -62,8 +63,16 @@ class Pending:
         for i, end in enumerate(ends):
             kept = live[i]
             columns = o[start:end, kept].tolist()
-            task = Task(m=m[i, kept].tolist(), s=s[i, kept].tolist(), columns=columns, lse=picked is None)
-            self._tasks.append(task)
+            self._tasks.append(
+                Task(
+                    m=m[i, kept].tolist(),
+                    s=s[i, kept].tolist(),
+                    columns=columns,
+                    lse=picked is None,
+                    base=self.base,
+                    lse_base=self.lse_base,
+                )
+            )
             start = end
 
     def settle(self, output_format: TargetFormat, lse_format: TargetFormat, processes: int) -> Settled:

@@ -3,7 +3,7 @@
 import torch
 
 from verify.oracle.situations import merge_row
-from verify.oracle.target import TargetFormat, Value
+from verify.oracle.target import Base, TargetFormat, Value
 from verify.oracle.values import Exact, check_inputs, from_records
 
 
@@ -14,9 +14,13 @@ def evaluate_plainly(
     active: torch.Tensor,
     output_format: TargetFormat,
     lse_format: TargetFormat,
+    *,
+    base: Base = Base.TWO,
+    lse_base: Base = Base.E,
 ) -> Exact:
     """Return what `evaluate` returns, by integers and mpmath alone, one output after the other."""
     check_inputs(segm_output, segm_max, segm_expsum, active)
+    base, lse_base = Base(base), Base(lse_base)  # a value that is no base must not be taken for one
     tokens, heads, _, rank = segm_output.shape
     output: list[Value] = []
     lse: list[Value] = []
@@ -25,7 +29,7 @@ def evaluate_plainly(
         maxima, sums = segm_max[t, :, :used].tolist(), segm_expsum[t, :, :used].tolist()
         columns = segm_output[t, :, :used].transpose(1, 2).tolist()  # [H, R, active]
         for h in range(heads):
-            row = merge_row(maxima[h], sums[h], columns[h], output_format, lse_format)
+            row = merge_row(maxima[h], sums[h], columns[h], output_format, lse_format, base, lse_base)
             output += row.output
             lse.append(row.lse)
             bits = max(bits, row.bits)

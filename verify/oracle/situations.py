@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from verify.oracle.dyadic import to_units
 from verify.oracle.exact import Row, zero
-from verify.oracle.target import Kind, TargetFormat, Value
+from verify.oracle.target import Base, Kind, TargetFormat, Value
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -16,7 +16,7 @@ class RowValues:
     output: list[Value]
     """One value per column, R of them."""
     lse: Value
-    """The natural logarithm of the row's mass."""
+    """The logarithm of the row's mass."""
     bits: int
     """The most working bits used in the row."""
 
@@ -50,10 +50,13 @@ def merge_row(
     columns: Iterable[Sequence[float]],
     output_format: TargetFormat,
     lse_format: TargetFormat,
+    base: Base = Base.TWO,
+    lse_base: Base = Base.E,
 ) -> RowValues:
     """Return the exact results of one row from its active segments.
 
-    m and s hold one float32 per active segment, each of the R columns one o per active segment.
+    m and s hold one float32 per active segment, each of the R columns one o per active segment. The weights
+    are `base`^m; the lse is the logarithm to `lse_base`.
     """
     live = [i for i in range(len(m)) if not is_empty(m[i], s[i])]
     if not live:
@@ -64,9 +67,9 @@ def merge_row(
     if any(is_broken(m[i], s[i]) for i in live):
         output = [not_a_number(output_format) for _ in columns]
         return RowValues(output=output, lse=not_a_number(lse_format), bits=0)
-    row = Row([m[i] for i in live], [s[i] for i in live])
+    row = Row([m[i] for i in live], [s[i] for i in live], base)
     output = [_column(row, [column[i] for i in live], output_format) for column in columns]
-    return RowValues(output=output, lse=row.lse(lse_format), bits=row.bits)
+    return RowValues(output=output, lse=row.lse(lse_format, lse_base), bits=row.bits)
 
 
 def _column(row: Row, o: Sequence[float], fmt: TargetFormat) -> Value:

@@ -1,7 +1,7 @@
 """What the oracle knows of a target format, and what it says of one value."""
 
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import Protocol
 
 
@@ -27,6 +27,15 @@ class TargetFormat(Protocol):
     @property
     def saturates(self) -> bool:
         """Whether overflow gives ±max_value instead of ±inf."""
+
+
+class Base(Enum):
+    """The base of a power or of a logarithm."""
+
+    TWO = "2"
+    """m is in octaves, a weight is 2^m; an lse is log2 of the mass."""
+    E = "e"
+    """m is natural, a weight is e^m; an lse is ln of the mass."""
 
 
 class Kind(IntEnum):

@@ -6,7 +6,7 @@ from math import floor
 
 from flint import arb, ctx, fmpq
 
-from verify.oracle.target import Kind, Value
+from verify.oracle.target import Base, Kind, Value
 from verify.oracle.tests.seven import Plain
 
 PRECISIONS = (200, 800, 3200)
@@ -17,15 +17,17 @@ Exactly = Callable[[Fraction], bool]
 """Tells whether the value is exactly this."""
 
 
-def power_of_two(m: float) -> arb:
-    """Return a ball around 2^m at the current precision."""
+def power(m: float, base: Base = Base.TWO) -> arb:
+    """Return a ball around base^m at the current precision."""
+    if base is Base.E:
+        return arb(m).exp()
     whole = floor(m)
     return ((arb(m) - whole) * arb.const_log2()).exp() * arb(2) ** whole
 
 
-def weighted(values: list[float], m: list[float]) -> arb:
-    """Return a ball around Σ v·2^m."""
-    return sum((arb(v) * power_of_two(x) for v, x in zip(values, m, strict=True)), arb(0))
+def weighted(values: list[float], m: list[float], base: Base = Base.TWO) -> arb:
+    """Return a ball around Σ v·base^m."""
+    return sum((arb(v) * power(x, base) for v, x in zip(values, m, strict=True)), arb(0))
 
 
 def rational(x: Fraction) -> arb:
@@ -33,8 +35,18 @@ def rational(x: Fraction) -> arb:
     return arb(fmpq(x.numerator, x.denominator))
 
 
-def vanishes(values: list[Fraction], m: list[float]) -> bool:
-    """Tell whether Σ v·2^m is exactly zero, class by class, in fractions (moderate maxima only)."""
+def logarithm(x: arb, base: Base) -> arb:
+    """Return a ball around log x."""
+    return x.log() if base is Base.E else x.log() / arb.const_log2()
+
+
+def vanishes(values: list[Fraction], m: list[float | Fraction], base: Base = Base.TWO) -> bool:
+    """Tell whether Σ v·base^m is exactly zero, class by class, in fractions (moderate maxima only)."""
+    if base is Base.E:
+        alike: dict[Fraction, Fraction] = {}
+        for v, x in zip(values, m, strict=True):
+            alike[Fraction(x)] = alike.get(Fraction(x), Fraction(0)) + v
+        return not any(alike.values())
     sums: dict[Fraction, Fraction] = {}
     for v, x in zip(values, m, strict=True):
         whole = floor(x)
@@ -44,30 +56,37 @@ def vanishes(values: list[Fraction], m: list[float]) -> bool:
 
 
 class Witness:
-    """What Arb says of the claims about one row; `doubts` counts what no ball can decide."""
+    """What Arb says of the claims about rows; `doubts` counts what no ball can decide."""
 
-    def __init__(self) -> None:
+    def __init__(self, base: Base = Base.TWO, lse_base: Base = Base.E) -> None:
+        self.base, self.lse_base = base, lse_base
         self.checks = 0
         self.doubts = 0
 
     def output(self, value: Value, o: list[float], s: list[float], m: list[float], fmt: Plain) -> str | None:
-        """Return what is wrong with a claim about y = Σ o·2^m / Σ s·2^m, or None."""
+        """Return what is wrong with a claim about y = Σ o·base^m / Σ s·base^m, or None."""
 
         def ball() -> arb:
-            return weighted(o, m) / weighted(s, m)
+            return weighted(o, m, self.base) / weighted(s, m, self.base)
 
         def exactly(c: Fraction) -> bool:
-            return vanishes([Fraction(a) - c * Fraction(b) for a, b in zip(o, s, strict=True)], m)
+            terms = [Fraction(a) - c * Fraction(b) for a, b in zip(o, s, strict=True)]
+            return vanishes(terms, [*m], self.base)
 
         return self._claim(value, ball, exactly, fmt)
 
     def lse(self, value: Value, s: list[float], m: list[float], fmt: Plain) -> str | None:
-        """Return what is wrong with a claim about ln Σ s·2^m, or None."""
+        """Return what is wrong with a claim about log Σ s·base^m, or None."""
 
         def exactly(c: Fraction) -> bool:
-            return c == 0 and vanishes([*map(Fraction, s), Fraction(-1)], [*m, 0.0])
+            masses = list(map(Fraction, s))
+            if c == 0 or self.base is self.lse_base:
+                return vanishes([*masses, Fraction(-1)], [*m, c], self.base)
+            if self.base is Base.TWO:
+                return False
+            return not any(m) and c.denominator == 1 and sum(masses) == Fraction(2) ** int(c)
 
-        return self._claim(value, lambda: weighted(s, m).log(), exactly, fmt)
+        return self._claim(value, lambda: logarithm(weighted(s, m, self.base), self.lse_base), exactly, fmt)
 
     def _claim(self, value: Value, ball: Ball, exactly: Exactly, fmt: Plain) -> str | None:
         self.checks += 1

@@ -5,13 +5,22 @@ import math
 import pytest
 import torch
 
-from verify.oracle import Exact, Kind, evaluate
+from verify.oracle import Base, Exact, Kind, evaluate, evaluate_plainly
 from verify.oracle.tests.seven import BFLOAT16, E4M3FN, FLOAT32, FORMATS, Plain
 
 NAN, INF = math.nan, math.inf
 
 
-def merge(m, s, o, fmt: Plain = FLOAT32, active: int | None = None) -> Exact:
+def merge(
+    m,
+    s,
+    o,
+    fmt: Plain = FLOAT32,
+    active: int | None = None,
+    *,
+    base: Base = Base.TWO,
+    lse_base: Base = Base.E,
+) -> Exact:
     """Evaluate one row; o has one list of R values per segment."""
     segments = len(m)
     return evaluate(
@@ -21,6 +30,8 @@ def merge(m, s, o, fmt: Plain = FLOAT32, active: int | None = None) -> Exact:
         torch.tensor([segments if active is None else active]),
         fmt,
         FLOAT32,
+        base=base,
+        lse_base=lse_base,
     )
 
 
@@ -174,6 +185,11 @@ def test_shapes_and_dtypes_are_checked():
         evaluate(o[0], m, m, active, FLOAT32, FLOAT32)
     with pytest.raises(ValueError, match=r"outside of 0\.\.3"):
         evaluate(o, m, m, torch.tensor([4, 0]), FLOAT32, FLOAT32)
+    for wrong in ({"base": "10"}, {"lse_base": 2}):
+        with pytest.raises(ValueError, match="is not a valid Base"):
+            evaluate(o, m, m, active, FLOAT32, FLOAT32, **wrong)
+        with pytest.raises(ValueError, match="is not a valid Base"):
+            evaluate_plainly(o, m, m, active, FLOAT32, FLOAT32, **wrong)
     with pytest.raises(ValueError, match="integers"):
         evaluate(o, m, m, torch.tensor([1.0, 0.0]), FLOAT32, FLOAT32)
 

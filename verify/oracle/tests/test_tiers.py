@@ -10,6 +10,7 @@ import torch
 
 from verify.oracle import Exact, ExactValues, Kind, cascade, dyadic, escalate, evaluate, evaluate_plainly
 from verify.oracle.dyadic import PrecisionError
+from verify.oracle.tests.bases import ORDINARY, PAIRS, Bases
 from verify.oracle.tests.rows import adversarial, packed
 from verify.oracle.tests.seven import BFLOAT16, E4M3FN, FLOAT32, FORMATS
 
@@ -23,15 +24,22 @@ def disagreements(a: ExactValues, b: ExactValues) -> torch.Tensor:
     return ~(rounded & close & (a.kind == b.kind) & (a.exponent == b.exponent))
 
 
-def compared(count: int, seed: int, *, oracle=evaluate) -> tuple[int, int, dict[str, int], int]:
-    """Compare the tiers with the plain oracle on `count` rows: checks, disagreements, tiers, bits."""
-    cases = adversarial(count, seed)
+def compared(
+    count: int, seed: int, bases: Bases = ORDINARY, *, oracle=evaluate
+) -> tuple[int, int, dict[str, int], int]:
+    """Compare the tiers with the plain oracle on `count` rows: checks, disagreements, tiers, bits.
+
+    The lse is in float32; in other bases than the ordinary ones, where it may be a tie, in the row's format.
+    """
+    cases = adversarial(count, seed, bases)
+    asked = bases._asdict()
     checks = wrong = bits = 0
     tiers: dict[str, int] = {}
     for fmt in FORMATS.values():
         inputs = packed([case for case in cases if case.fmt == fmt])
-        got: Exact = oracle(*inputs, fmt, FLOAT32)
-        want = evaluate_plainly(*inputs, fmt, FLOAT32)
+        lse_fmt = FLOAT32 if bases == ORDINARY else fmt
+        got: Exact = oracle(*inputs, fmt, lse_fmt, **asked)
+        want = evaluate_plainly(*inputs, fmt, lse_fmt, **asked)
         wrong += int(disagreements(got.output, want.output).sum() + disagreements(got.lse, want.lse).sum())
         checks += want.output.kind.numel() + want.lse.kind.numel()
         bits = max(bits, got.bits)
@@ -53,16 +61,17 @@ def test_tiers_agree_with_the_plain_oracle(capsys):
 
 
 @pytest.mark.slow
-def test_tiers_agree_with_the_plain_oracle_at_length(capsys):
+@pytest.mark.parametrize("bases", PAIRS)
+def test_tiers_agree_with_the_plain_oracle_at_length(bases, capsys):
     started = time.perf_counter()
-    checks, wrong, tiers, _ = compared(40000, seed=22)
+    checks, wrong, tiers, _ = compared(40000, 22, bases)
     with capsys.disabled():
         print(f" {checks} values, {wrong} disagree, {tiers}, {time.perf_counter() - started:.1f} s ", end="")
     assert checks == 200000
     assert wrong == 0
 
 
-def _special_merge(seed: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+def special_merge(seed: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return a merge of ordinary values with specials strewn over it, several heads and any `active`."""
     generator = torch.Generator().manual_seed(seed)
 
@@ -83,7 +92,7 @@ def _special_merge(seed: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor,
 @pytest.mark.parametrize("name", FORMATS)
 def test_specials_agree_with_the_plain_oracle(name):
     fmt = FORMATS[name]
-    inputs = _special_merge(sorted(FORMATS).index(name))
+    inputs = special_merge(sorted(FORMATS).index(name))
     got, want = evaluate(*inputs, fmt, FLOAT32), evaluate_plainly(*inputs, fmt, FLOAT32)
     assert not disagreements(got.output, want.output).any()
     assert not disagreements(got.lse, want.lse).any()
@@ -96,7 +105,7 @@ def test_specials_agree_with_the_plain_oracle(name):
 
 
 def test_infinities_in_dead_segments_change_nothing():
-    o, m, s, _ = _special_merge(1)
+    o, m, s, _ = special_merge(1)
     o, m, s = o.nan_to_num(1, 1, 1), m.nan_to_num(0, 0, 0).clamp(-9, 9), s.nan_to_num(1, 1, 1).abs() + 1
     active = torch.full((40,), 4)
     want = evaluate(o, m, s, active, FLOAT32, FLOAT32)
@@ -108,7 +117,7 @@ def test_infinities_in_dead_segments_change_nothing():
 
 
 def test_any_strides_give_the_same():
-    o, m, s, active = _special_merge(3)
+    o, m, s, active = special_merge(3)
     want = evaluate(o, m, s, active, BFLOAT16, FLOAT32)
     other = (
         o.permute(3, 2, 1, 0).contiguous().permute(3, 2, 1, 0),
@@ -130,7 +139,7 @@ def test_any_strides_give_the_same():
 
 @pytest.mark.parametrize(("block", "chunk", "singles", "pending"), [(6, 1, 1, 1), (40, 500, 64, 1 << 20)])
 def test_cutting_into_chunks_changes_nothing(block, chunk, singles, pending, monkeypatch):
-    inputs = _special_merge(4)
+    inputs = special_merge(4)
     want = evaluate(*inputs, E4M3FN, FLOAT32)
     for name, size in (("BLOCK", block), ("CHUNK", chunk), ("PICKED", singles)):
         monkeypatch.setitem(getattr(cascade, name), "cpu", size)
@@ -147,7 +156,7 @@ def test_cutting_into_chunks_changes_nothing(block, chunk, singles, pending, mon
 
 def test_threads_of_torch_are_given_back():
     before = torch.get_num_threads()
-    evaluate(*_special_merge(5), BFLOAT16, FLOAT32)
+    evaluate(*special_merge(5), BFLOAT16, FLOAT32)
     assert torch.get_num_threads() == before
 
 
@@ -156,7 +165,7 @@ def test_flushed_subnormals_are_refused():
         return  # a processor that cannot flush cannot err so
     try:
         with pytest.raises(RuntimeError, match=r"set_flush_denormal\(False\)"):
-            evaluate(*_special_merge(6), FLOAT32, FLOAT32)
+            evaluate(*special_merge(6), FLOAT32, FLOAT32)
     finally:
         torch.set_flush_denormal(False)
 

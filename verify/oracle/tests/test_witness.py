@@ -10,7 +10,8 @@ from verify.oracle import Exact, ExactValues, Kind, Value, certify, evaluate, ev
 from verify.oracle.dyadic import enclose, to_units
 from verify.oracle.exact import Row
 from verify.oracle.situations import merge_row
-from verify.oracle.tests.arb import Witness, power_of_two, weighted
+from verify.oracle.tests.arb import Witness, power, weighted
+from verify.oracle.tests.bases import ORDINARY, PAIRS, Bases
 from verify.oracle.tests.rows import COLUMNS, adversarial, packed
 from verify.oracle.tests.seven import FLOAT32, FORMATS
 
@@ -25,21 +26,22 @@ def records(values: ExactValues) -> list[Value]:
     ]
 
 
-def disputes(count: int, seed: int, oracle) -> tuple[Witness, list[object]]:
+def disputes(count: int, seed: int, oracle, bases: Bases = ORDINARY) -> tuple[Witness, list[object]]:
     """Let Arb check what an oracle says of `count` rows; return the witness and what it disputes."""
-    witness = Witness()
+    witness = Witness(*bases)
     wrong: list[object] = []
-    cases = adversarial(count, seed)
+    cases = adversarial(count, seed, bases)
     for fmt in FORMATS.values():
         chosen = [case for case in cases if case.fmt == fmt]
-        exact: Exact = oracle(*packed(chosen), fmt, FLOAT32)
+        lse_fmt = FLOAT32 if bases == ORDINARY else fmt
+        exact: Exact = oracle(*packed(chosen), fmt, lse_fmt, **bases._asdict())
         output, lse = records(exact.output), records(exact.lse)
         for i, case in enumerate(chosen):
             for j, column in enumerate(case.columns):
                 value = output[COLUMNS * i + j]
                 if fault := witness.output(value, column, case.s, case.m, fmt):
                     wrong.append((case, column, value, fault))
-            if fault := witness.lse(lse[i], case.s, case.m, FLOAT32):
+            if fault := witness.lse(lse[i], case.s, case.m, lse_fmt):
                 wrong.append((case, lse[i], fault))
     return witness, wrong
 
@@ -60,9 +62,10 @@ def test_oracles_agree_with_arb(oracle, capsys):
 
 
 @pytest.mark.slow
-def test_tiers_agree_with_arb_at_length(capsys):
+@pytest.mark.parametrize("bases", PAIRS)
+def test_tiers_agree_with_arb_at_length(bases, capsys):
     started = time.perf_counter()
-    witness, wrong = disputes(20000, 11, evaluate)
+    witness, wrong = disputes(20000, 11, evaluate, bases)
     elapsed = time.perf_counter() - started
     with capsys.disabled():
         print(
@@ -128,7 +131,7 @@ def test_a_perturbation_of_a_million_bits():
     enclosure = enclose([(1, to_units(m[0])), (-1, to_units(m[0])), (3, to_units(m[1]))], 60)
     assert enclosure is not None
     ctx.prec = 200
-    value = arb(3) * power_of_two(m[1]) * arb(2) ** -enclosure.exponent
+    value = arb(3) * power(m[1]) * arb(2) ** -enclosure.exponent
     ctx.prec = 53
     assert enclosure.lo < value
     assert value < enclosure.hi
@@ -147,12 +150,12 @@ def test_certificates_hold_by_their_text_alone():
             certificate = certify(case.m, case.s, column, case.fmt)
             m, s = [float.fromhex(x) for x in certificate.m], [read(x) for x in certificate.s]
             ctx.prec = 4000
-            value = sum((a * power_of_two(x) for a, x in zip(s, m, strict=True)), arb(0))
+            value = sum((a * power(x) for a, x in zip(s, m, strict=True)), arb(0))
             if certificate.o is None:
                 value = value.log()
             else:
                 o = [read(x) for x in certificate.o]
-                value = sum((a * power_of_two(x) for a, x in zip(o, m, strict=True)), arb(0)) / value
+                value = sum((a * power(x) for a, x in zip(o, m, strict=True)), arb(0)) / value
             if certificate.enclosure is None:
                 assert value.contains(0)
                 assert str(certificate) == "exactly 0"
