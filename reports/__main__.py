@@ -11,6 +11,8 @@ from typing import NoReturn
 
 from reports.combine import combine
 from reports.markdown import to_markdown, verdict_line
+from reports.records import Report
+from reports.render import write_renderings
 from reports.serialize import read_report, to_json, write_text
 
 USAGE, DAMAGED = 2, 3
@@ -31,9 +33,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     given = _parser().parse_args(argv)
     try:
-        return _combine(given) if given.command == "combine" else _render(given.report)
+        return _combine(given) if given.command == "combine" else _render(given)
     except _DamagedError as error:
         print(f"error: {error}", file=sys.stderr)
+        return DAMAGED
+    except RecursionError:
+        print("error: a report is nested too deeply to be read and written again", file=sys.stderr)
         return DAMAGED
     except OSError as error:
         print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
@@ -56,8 +61,14 @@ def _parser() -> argparse.ArgumentParser:
     together.add_argument(
         "--partial", action="store_true", help="allow shards to be missing; a note says which"
     )
-    render = commands.add_parser("render", allow_abbrev=False, help="write summary.md beside a report")
+    render = commands.add_parser(
+        "render", allow_abbrev=False, help="write summary.md, junit.xml and report.html beside a report"
+    )
     render.add_argument("report", type=Path, metavar="R", help="report.json of a run")
+    render.add_argument(
+        "--baseline", type=Path, metavar="B", help="earlier report.json: show what changed since"
+    )
+    render.add_argument("--out", type=Path, metavar="DIR", help="folder (default: that of the report)")
     return parser
 
 
@@ -65,11 +76,7 @@ def _combine(given: argparse.Namespace) -> int:
     target = given.out / "report.json"
     if any(file.resolve() == target.resolve() for file in given.reports):
         raise ValueError(f"{target} is one of the reports to combine; name another folder with --out")
-    try:
-        reports = [read_report(file) for file in given.reports]
-    except ValueError as error:
-        raise _DamagedError(error) from None
-    whole = combine(reports, partial=given.partial)
+    whole = combine([_read(file) for file in given.reports], partial=given.partial)
     write_text(target, to_json(whole))
     write_text(given.out / "summary.md", to_markdown(whole))
     for note in whole.notes:
@@ -78,14 +85,22 @@ def _combine(given: argparse.Namespace) -> int:
     return int(whole.run["exit_code"])
 
 
-def _render(file: Path) -> int:
+def _render(given: argparse.Namespace) -> int:
+    report = _read(given.report)
+    baseline = _read(given.baseline) if given.baseline is not None else None
+    folder = given.out if given.out is not None else given.report.parent
+    files, missing = write_renderings(report, folder, baseline)
+    if missing:
+        print(f"note: {missing}", file=sys.stderr)
+    _say(f"rendered: {', '.join(map(str, files))}\n{verdict_line(report)}")
+    return 0
+
+
+def _read(file: Path) -> Report:
     try:
-        report = read_report(file)
+        return read_report(file)
     except ValueError as error:
         raise _DamagedError(error) from None
-    write_text(file.with_name("summary.md"), to_markdown(report))
-    _say(f"summary: {file.with_name('summary.md')}\n{verdict_line(report)}")
-    return 0
 
 
 def _say(text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -11,6 +12,7 @@ from typing import Any
 from reports import shards
 from reports.groups import combine_findings
 from reports.records import Report
+from reports.regimes import Regime, RegimeKey
 from reports.strata import Stratum, StratumKey
 
 _SAME = (
@@ -56,6 +58,8 @@ def _combined(reports: Iterable[Report], *, partial: bool) -> Report:
         bounds=whole[0].bounds,
         totals=totals,
         strata=_strata(stratum for report in whole for stratum in report.strata),
+        regimes=_regimes(regime for report in whole for regime in report.regimes),
+        ledger=_ledger([report.ledger for report in whole]),
         findings=combine_findings(finding for report in whole for finding in report.findings),
         coverage=_coverage([report.coverage for report in whole]),
         artifacts=_artifacts(whole),
@@ -186,6 +190,33 @@ def _strata(strata: Iterable[Stratum]) -> tuple[Stratum, ...]:
         known = whole.get(stratum.key)
         whole[stratum.key] = stratum if known is None else known.merged(stratum)
     return tuple(sorted(whole.values(), key=lambda stratum: (-stratum.margin, stratum.key)))
+
+
+def _regimes(regimes: Iterable[Regime]) -> tuple[Regime, ...]:
+    whole: dict[RegimeKey, Regime] = {}
+    for regime in regimes:
+        known = whole.get(regime.key)
+        whole[regime.key] = regime if known is None else known.merged(regime)
+    return tuple(whole[key] for key in sorted(whole))
+
+
+def _ledger(ledgers: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the ledger with what any shard hit; stale is only what none of them did."""
+    if not any(ledgers):
+        return {}
+    if len({ledger.get("sha256") for ledger in ledgers}) > 1:
+        raise ValueError("these are not shards of one run: they were judged with different ledgers")
+    entries = {
+        name: {_waiver(entry): entry for ledger in ledgers for entry in ledger.get(name, ())}
+        for name in ("hits", "stale", "overdue")
+    }
+    for name in entries["hits"].keys() & entries["stale"].keys():
+        del entries["stale"][name]
+    return {**ledgers[0], **{name: [part[key] for key in sorted(part)] for name, part in entries.items()}}
+
+
+def _waiver(entry: dict[str, Any]) -> str:
+    return json.dumps(entry, sort_keys=True)
 
 
 def _coverage(coverages: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from reports.movers import Mover, movers
 from reports.records import Finding, Report
 from reports.strata import Stratum
 
@@ -12,18 +13,25 @@ _ROWS = 40  # strata shown; report.json holds them all
 _FINDINGS = 20
 _NOTES = 20
 _GROUPS = 4  # of a finding
+_MOVERS = 20
+_TEXT = 600  # letters of a text
 _REASONS = 20
 
 
-def to_markdown(report: Report) -> str:
-    """Write the summary, worst first."""
-    parts = [f"# {verdict_line(report)}", *(f"> note: {_cell(note)}" for note in report.notes[:_NOTES])]
+def to_markdown(report: Report, baseline: Report | None = None) -> str:
+    """Write the summary, worst first; with a baseline, what changed since."""
+    parts = [
+        f"# {_cell(verdict_line(report))}",
+        *(f"> note: {_cell(note)}" for note in report.notes[:_NOTES]),
+    ]
     parts.append(_setting(report))
     if report.findings:
         parts.append(f"## Findings ({len(report.findings)})")
         parts += [_finding(finding) for finding in report.findings[:_FINDINGS]]
         if len(report.findings) > _FINDINGS:
             parts.append(f"… and {len(report.findings) - _FINDINGS} more in report.json.")
+    if baseline is not None:
+        parts += ["## What changed against the baseline", _changed(movers(baseline, report))]
     parts += ["## Errors by dtype", _by_dtype(report.strata)]
     for title, name in (("Unsupported", "unsupported"), ("Out of domain", "out_of_domain")):
         if report.totals.get(name):
@@ -35,18 +43,23 @@ def to_markdown(report: Report) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def verdict_word(report: Report) -> str:
+    """Return the verdict: PASS, FAIL, INTERRUPTED or NOTHING JUDGED."""
+    # With a ledger of known faults a run may fail for the ledger alone.
+    judged = "FAIL" if report.totals["failed"] or report.run["exit_code"] == 1 else "PASS"
+    return {"judged": judged, "interrupted": "INTERRUPTED"}.get(report.run["status"], "NOTHING JUDGED")
+
+
 def verdict_line(report: Report) -> str:
     """Return the one line that is the verdict, the last on stdout."""
     totals = report.totals
-    word = {"judged": "FAIL" if totals["failed"] else "PASS", "interrupted": "INTERRUPTED"}.get(
-        report.run["status"], "NOTHING JUDGED"
-    )
     outputs = [stratum for stratum in report.strata if stratum.key.result == "output"]
     lses = [stratum for stratum in report.strata if stratum.key.result == "lse"]
     margin = _short(_worst(report.strata, "margin"), 3)
     judged, judged_lse = (_short(_worst(group, "judged_ulp"), 4) for group in (outputs, lses))
     return (
-        f"{word} {report.subject['name']} cases {totals['cases']} outputs {_count(totals['outputs'])} "
+        f"{verdict_word(report)} {_line(report.subject['name'])} "
+        f"cases {totals['cases']} outputs {_count(totals['outputs'])} "
         f"worst margin {margin} judged {judged} ulp lse {judged_lse} ulp "
         f"fail {totals['failed']} known {totals['known']} "
         f"unsupported {sum(totals['unsupported'].values())} seed {report.run['seed']}"
@@ -67,7 +80,13 @@ def _count(number: int) -> str:
 
 def _cell(text: str) -> str:
     # A kernel or a message may hold anything.
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    return _line(text).replace("|", "\\|").replace("<", "&lt;")
+
+
+def _line(text: str) -> str:
+    """Return a text as one line that is not too long."""
+    whole = " ".join(text[: _TEXT + 1].split())
+    return whole if len(whole) <= _TEXT else whole[: _TEXT - 1] + "…"
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -75,6 +94,20 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
     lines += ["| " + " | ".join(_cell(cell) for cell in row) + " |" for row in rows]
     return "\n".join(lines)
+
+
+def _changed(moved: Sequence[Mover]) -> str:
+    changed = [mover for mover in moved if mover.moved]
+    if not changed:
+        return f"Nothing: {len(moved)} strata are as they were."
+    rows = []
+    for mover in changed[:_MOVERS]:
+        sides = [(mover.before_margin, mover.after_margin), (mover.before_judged_ulp, mover.after_judged_ulp)]
+        said = [" → ".join("none" if side is None else _short(side, 4) for side in pair) for pair in sides]
+        rows.append(("/".join(mover.key), *said, f"{mover.failed_change:+d}"))
+    if len(changed) > _MOVERS:
+        rows.append((f"{len(changed) - _MOVERS} more in report.html", "", "", ""))
+    return table(("stratum", "margin", "judged ulp", "wrong values"), rows)
 
 
 def _setting(report: Report) -> str:
@@ -133,7 +166,8 @@ def _laws(laws: Mapping[str, Mapping[str, int]]) -> str:
 def _finding(finding: Finding) -> str:
     lines = [f"### {finding.kind} in {finding.result or 'the call'} ({finding.similar} cases)", ""]
     lines += [_cell(finding.message), ""]
-    lines += ["    " + line for line in finding_lines(finding)]
+    # Indented, it is code; a second line of one text would fall out of it.
+    lines += ["    " + line[:8] + _line(line[8:]) for line in finding_lines(finding)]
     return "\n".join(lines)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from reports.regimes import Regime
 from reports.strata import Stratum
 
 SCHEMA = "mla-merge-report/1"
@@ -74,6 +75,14 @@ class Finding:
     """file, sha256 and command of the replay."""
     issue: str = ""
     """Where the fault is known, as a link; empty for a new one."""
+    diagnosis: str = ""
+    """What kind of mistake explains every wrong value of the stored case; empty where none was recognised."""
+    proof: str = ""
+    """The enclosure of the exact value that decides how it rounds, in one line."""
+    segments: tuple[dict[str, Any], ...] = ()
+    """Active segments of the failing row of the stored case, the heaviest ones if there are many: `segment`
+    (its index), `m`, `s` and `o` (each with `dec` and `hex`), `weight` 2^(m - M) and `share` of the mass,
+    None for a segment that is empty."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +107,10 @@ class Report:
     out_of_domain {reason: n}, laws {law: {cases, rows}}, elapsed_s, compile_s, outputs_per_s."""
     strata: tuple[Stratum, ...] = ()
     """Worst margin first."""
+    regimes: tuple[Regime, ...] = ()
+    """The same errors by number of segments and conditioning; empty where they were not gathered."""
+    ledger: dict[str, Any] = field(default_factory=dict)
+    """path and sha256 of the list of known faults, hits and stale entries; empty for a run without one."""
     findings: tuple[Finding, ...] = ()
     """Most frequent first."""
     coverage: dict[str, Any] = field(default_factory=dict)

@@ -9,32 +9,18 @@ from __future__ import annotations
 import json
 import math
 import os
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from reports.conform import complaint
 from reports.records import SCHEMA, Finding, Number, Report
+from reports.regimes import Regime, RegimeKey
 from reports.strata import EDGES, Stratum, StratumKey
 
 _NON_FINITE = ("inf", "-inf", "nan")
-
-
-# What every rendering reads, by the types that JSON gives: a report without it is none.
-_NEEDED: dict[str, dict[str, type | tuple[type, ...]]] = {
-    "tool": {"name": str, "version": str, "revision": str, "dirty": bool},
-    "run": {"profile": str, "seed": int, "mode": str, "status": str, "stopped_by": str, "exit_code": int},
-    "environment": {"device": str, "versions": dict},
-    "subject": {"name": str, "import_path": str, "source_sha256": str},
-    "oracle": {"certified_fraction": (int, float), "bits": int},
-    "bounds": {},
-    "totals": {
-        **dict.fromkeys(("cases", "failed", "outputs", "known"), int),
-        "planned": (int, type(None)),
-        "unsupported": dict,
-        "elapsed_s": (int, float),
-    },
-    "coverage": {},
-}
+_OPTIONAL = ("regimes", "ledger", "diagnosis", "proof", "segments")
+"""Parts of a report and of a finding that are written only when they hold something."""
 
 
 def to_json(report: Report) -> str:
@@ -42,8 +28,12 @@ def to_json(report: Report) -> str:
     body: dict[str, Any] = {"schema": SCHEMA}
     for part in fields(Report):
         value = getattr(report, part.name)
+        if part.name in _OPTIONAL and not value:
+            continue
         if part.name == "strata":
             value = [stratum_record(stratum) for stratum in value]
+        elif part.name == "regimes":
+            value = [regime_record(regime) for regime in value]
         elif part.name == "findings":
             value = [_record_out(finding) for finding in value]
         body[part.name] = value
@@ -60,21 +50,17 @@ def from_json(text: str) -> Report:
         raise ValueError(f"not a report: the JSON breaks off or is damaged ({error})") from None
     if not isinstance(body, dict) or body.get("schema") != SCHEMA:
         came = body.get("schema") if isinstance(body, dict) else type(body).__name__
-        raise ValueError(f"not a report this version reads: schema {came!r}, wanted {SCHEMA!r}")
-    known = {part.name for part in fields(Report)}
+        raise ValueError(f"not a report this version reads: schema {came!r:.60}, wanted {SCHEMA!r}")
+    if wrong := complaint(body):
+        raise ValueError(f"not a report: a part is missing or malformed ({_one_line(wrong)})")
+    parts = {part.name: body[part.name] for part in fields(Report) if part.name in body}
     try:
-        parts = {name: value for name, value in body.items() if name in known}
-        for part, wanted in _NEEDED.items():
-            _check(part, parts[part], dict)
-            for name, kind in wanted.items():
-                _check(f"{part}.{name}", parts[part][name], kind)
         parts["strata"] = tuple(_stratum_in(row) for row in body["strata"])
+        parts["regimes"] = tuple(_regime_in(row) for row in body.get("regimes", ()))
         parts["findings"] = tuple(_finding_in(row) for row in body["findings"])
-        parts["artifacts"] = tuple(body["artifacts"])
-        parts["notes"] = tuple(_check("a note", note, str) for note in body.get("notes", ()))
-        return Report(**parts)
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        raise ValueError(f"not a report: a part is missing or malformed ({error!r})") from None
+    except (LookupError, ValueError, ArithmeticError) as error:
+        raise ValueError(f"not a report: a part is missing or malformed ({_one_line(error)})") from None
+    return Report(**{**parts, "artifacts": tuple(parts["artifacts"]), "notes": tuple(parts["notes"])})
 
 
 def read_report(file: Path) -> Report:
@@ -131,14 +117,14 @@ def _record_out(record: Any) -> dict[str, Any]:
     row = {}
     for part in fields(record):
         value = getattr(record, part.name)
-        row[part.name] = _record_out(value) if isinstance(value, Number) else value
+        if part.name != "key" and (value or part.name not in _OPTIONAL):
+            row[part.name] = _record_out(value) if isinstance(value, Number) else value
     return row
 
 
 def stratum_record(stratum: Stratum) -> dict[str, Any]:
     """Return a stratum as a report's JSON holds it, the derived numbers too."""
     row = {**stratum.key._asdict(), **_record_out(stratum)}
-    del row["key"]
     counts = row.pop("counts")
     row["p50"], row["p99"], row["p99_9"] = (stratum.quantile(share) for share in (0.5, 0.99, 0.999))
     row["mean_signed_ulp"] = stratum.mean_signed_ulp
@@ -154,40 +140,42 @@ def stratum_record(stratum: Stratum) -> dict[str, Any]:
 def _stratum_in(row: dict[str, Any]) -> Stratum:
     counts = [0] * (len(EDGES) - 1)
     for (lower, _), count in zip(row["histogram"]["edges"], row["histogram"]["counts"], strict=True):
-        counts[EDGES.index(lower)] += _check("a count", count, int)
-    values: dict[str, Any] = {
-        "key": StratumKey(*(_check(name, row[name], str) for name in StratumKey._fields))
-    }
-    default = Stratum(key=values["key"], counts=tuple(counts))
-    for part in fields(Stratum):
-        if part.name not in ("key", "counts"):
-            value, kind = _number_in(row[part.name]), type(getattr(default, part.name))
-            values[part.name] = _check(part.name, value, (int, float) if kind is float else kind)
-    stratum = replace(default, **values)
-    if sum(counts) != stratum.numbers or not stratum.margin >= 0:
-        raise ValueError(f"the numbers of {stratum.key} contradict each other")
+        counts[EDGES.index(lower)] += count
+    values = {part.name: _number_in(row[part.name]) for part in fields(Stratum)[1:-1]}
+    stratum = Stratum(
+        key=StratumKey(*(row[name] for name in StratumKey._fields)), counts=tuple(counts), **values
+    )
+    if sum(counts) != stratum.numbers or stratum.misrounded > stratum.numbers:
+        raise ValueError(f"the numbers of {'/'.join(stratum.key)} contradict each other")
+    math.isfinite(stratum.mean_signed_ulp)  # a sum beyond all floats is an OverflowError here
     return stratum
 
 
+def regime_record(regime: Regime) -> dict[str, Any]:
+    """Return a regime as a report's JSON holds it."""
+    return {**regime.key._asdict(), **_record_out(regime)}
+
+
+def _regime_in(row: dict[str, Any]) -> Regime:
+    values = {part.name: _number_in(row[part.name]) for part in fields(Regime)[1:]}
+    return Regime(key=RegimeKey(*(row[name] for name in RegimeKey._fields)), **values)
+
+
 def _finding_in(row: dict[str, Any]) -> Finding:
-    values = {part.name: row[part.name] for part in fields(Finding)}
+    values = {part.name: row[part.name] for part in fields(Finding) if part.name in row}
     for name in ("got", "exact"):
-        values[name] = Number(**values[name]) if values[name] is not None else None
+        if values[name] is not None:
+            values[name] = Number(**{part.name: values[name][part.name] for part in fields(Number)})
     for name in ("ulp", "bound"):
         values[name] = _number_in(values[name])
-        _check(name, values[name], (float, int, type(None)))
-    for name in ("id", "kind", "family", "result", "message", "case"):
-        _check(name, values[name], str)
-    _check("similar", values["similar"], int)
-    values["groups"] = tuple(_group_in(group) for group in values["groups"])
+    for name in ("groups", "segments"):
+        values[name] = tuple(values.get(name, ()))
     return Finding(**values)
-
-
-def _group_in(group: dict[str, Any]) -> dict[str, Any]:
-    for name, kind in (("group", str), ("first", int), ("cases", int), ("case", str)):
-        _check(name, group[name], kind)
-    return group
 
 
 def _number_in(value: Any) -> Any:
     return float(value) if isinstance(value, str) and value in _NON_FINITE else value
+
+
+def _one_line(said: object) -> str:
+    return " ".join(str(said).split())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -109,6 +110,17 @@ class Stratum:
     def misrounded_fraction(self) -> float:
         """Share of the numbers that are not the correctly rounded value."""
         return self.misrounded / self.numbers if self.numbers else 0.0
+
+
+def pooled(
+    strata: Iterable[Stratum], key_of: Callable[[StratumKey], StratumKey]
+) -> dict[StratumKey, Stratum]:
+    """Merge strata that have one key under `key_of`, in the order in which those keys first come."""
+    whole: dict[StratumKey, Stratum] = {}
+    for stratum in strata:
+        part = replace(stratum, key=key_of(stratum.key))
+        whole[part.key] = whole[part.key].merged(part) if part.key in whole else part
+    return whole
 
 
 def case_order(name: str) -> tuple[object, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from fuzz.families import DRAWN, FAMILIES
 from fuzz.formats import FORMATS
 from reports.markdown import finding_lines, to_markdown, verdict_line
 from reports.records import Report
+from reports.render import missing_for_html, publish
 from reports.serialize import to_json, write_text
 from verify.campaign.interrupts import no_interrupt
 from verify.campaign.journal import NAME as JOURNAL
@@ -30,8 +32,11 @@ from verify.options import (
     DTYPE,
     EXITFIRST,
     FAMILY,
+    GITHUB,
+    HTML,
     ISOLATE,
     JSON,
+    JUNIT,
     KERNEL,
     LAW,
     LIST,
@@ -68,6 +73,9 @@ OPTIONS = (
     TIMEOUT,
     OUT,
     JSON,
+    JUNIT,
+    HTML,
+    GITHUB,
     RESUME,
     EXITFIRST,
     LIST,
@@ -75,8 +83,12 @@ OPTIONS = (
     VERBOSE,
 )
 _WRITTEN = ("report.json", "summary.md")
+_FILES = ("json", "junit", "html")
 # What may be said anew when a run goes on: how it is made and shown, not what is judged.
-_ANEW = ("budget", "workers", "isolate", "timeout", "out", "json", "resume", "exitfirst", "quiet", "verbose")
+_ANEW = (
+    *_FILES,
+    *("budget", "workers", "isolate", "timeout", "out", "github", "resume", "exitfirst", "quiet", "verbose"),
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -171,11 +183,17 @@ def _prepare(settings: Settings, out: Path) -> None:
             (out / name).unlink(missing_ok=True)
         except OSError as error:
             raise UsageError(f"--out {out}: {name} cannot be replaced ({error.strerror})") from None
-    if settings["json"] not in (None, "-"):
-        target = Path(settings["json"])
+    for flag in _FILES:
+        if settings[flag] is None or (flag == "json" and settings[flag] == "-"):
+            continue
+        target = Path(settings[flag])
         if target.is_dir() or not target.name:
-            raise UsageError(f"--json {settings['json']!r}: wanted the name of a file, or -")
-        _check_writable(target.parent, "--json")
+            raise UsageError(
+                f"--{flag} {str(target)!r}: wanted the name of a file{', or -' * (flag == 'json')}"
+            )
+        _check_writable(target.parent, f"--{flag}")
+    if settings["html"] is not None and (missing := missing_for_html()):
+        raise UsageError(f"--html: {missing}")
 
 
 def _check_writable(folder: Path, flag: str) -> None:
@@ -205,6 +223,9 @@ def _write(report: Report, settings: Settings, out: Path) -> int:
     write_text(out / "report.json", text)
     write_text(out / "summary.md", to_markdown(report))
     exit_code = int(report.run["exit_code"])
+    asked = {name: settings[name] for name in ("html", "junit")}
+    for line in publish(report, **asked, to_github=settings["github"], environment=os.environ):
+        print(line, file=sys.stderr)
     if settings["json"] == "-":
         say(text.rstrip())
         print(verdict_line(report), file=sys.stderr)

@@ -10,6 +10,7 @@ import torch
 
 from fuzz.families import DRAWN
 from fuzz.formats import FORMATS
+from reports.github import MODES
 from verify.bounds import Bounds, load_bounds
 from verify.campaign.plan import Shard
 from verify.campaign.profiles import PROFILES
@@ -17,10 +18,13 @@ from verify.campaign.schedule import CORPUS, HUNT
 from verify.config import Option, Settings, UsageError, read_settings
 from verify.launched import local_rank, parse_shard, shard_of_launch
 from verify.laws import LAWS
+from verify.ledger import Ledger, read_ledger
 from verify.parsers import coordinates, one_of, seconds, some_of, switch, whole
 from verify.speed.kernels import RANK, parse_shapes
 from verify.speed.kernels import SHAPES as PRODUCTION
+from verify.subjects.convention import SEGMENTS
 from verify.subjects.load import NAMED
+from verify.subjects.peers import CONVENTIONS
 
 KERNEL = Option(
     name="kernel",
@@ -28,6 +32,13 @@ KERNEL = Option(
     default="mla_merge",
     metavar="KERNEL",
     help=f"kernel under test: {', '.join(NAMED)}, pkg.mod:function or path/file.py:function",
+)
+CONVENTION = Option(
+    name="convention",
+    parse=one_of(tuple(CONVENTIONS)),
+    default=SEGMENTS.name,
+    metavar="NAME",
+    help=f"form of the kernel's arguments and results: {', '.join(CONVENTIONS)}",
 )
 PROFILE = Option(
     name="profile",
@@ -125,6 +136,22 @@ OUT = Option(name="out", parse=Path, default=Path("out"), metavar="DIR", help="f
 JSON = Option(
     name="json", parse=str, default=None, metavar="PATH", help="write report.json here too; - for stdout"
 )
+HTML = Option(
+    name="html", parse=Path, default=None, metavar="PATH", help="write the report as one page with plots"
+)
+JUNIT = Option(
+    name="junit",
+    parse=Path,
+    default=None,
+    metavar="PATH",
+    help="write the report as JUnit XML, for a CI system",
+)
+GITHUB = Option(
+    name="github",
+    parse=one_of(MODES),
+    default="auto",
+    help="add to the step's summary and annotate the run; auto: inside a GitHub workflow",
+)
 EXITFIRST = Option(name="exitfirst", parse=switch, default=False, short="x", help="stop at the first fault")
 LIST = Option(name="list", parse=switch, default=False, help="list families and dtypes and stop")
 QUIET = Option(name="quiet", parse=switch, default=False, short="q", help="print the verdict alone")
@@ -135,6 +162,15 @@ AT = Option(
     default=None,
     metavar="TOKEN,HEAD[,COLUMN]",
     help="explain this output too, or this lse, with the enclosure that proves it",
+)
+SHRINK = Option(
+    name="shrink", parse=switch, default=False, help="reduce the case to the least that shows its first fault"
+)
+TO_TEST = Option(
+    name="to-test",
+    parse=switch,
+    default=False,
+    help="print a pytest module that judges the kernel by the case",
 )
 
 SHAPES = Option(
@@ -153,6 +189,70 @@ ACCURACY = Option(
     default=None,
     metavar="N",
     help="judge N outputs of every dtype instead, on producer-domain data",
+)
+GATES = Option(
+    name="gates",
+    parse=switch,
+    default=False,
+    help="show the museum to four public gates too, and write what they notice beside this suite",
+)
+LEDGER = Option(
+    name="ledger",
+    parse=Path,
+    default=None,
+    metavar="FILE",
+    help="known findings, each waived by its id with an issue and a date of review; a stale waiver fails",
+)
+BASELINE = Option(
+    name="baseline",
+    parse=Path,
+    default=None,
+    metavar="REPORT",
+    help="report.json that no stratum may be worse than, or be missing from what is judged",
+)
+REQUIRE_DEVICE = Option(
+    name="require-device",
+    parse=str,
+    default=None,
+    metavar="NAME",
+    help="fail unless the kernel ran there: cuda for any GPU, or a part of the device's name",
+)
+MIN_OUTPUTS = Option(
+    name="min-outputs",
+    parse=whole(1),
+    default=1_000_000,
+    metavar="N",
+    help="fail if fewer outputs were judged",
+)
+UPDATE_BOUNDS = Option(
+    name="update-bounds",
+    parse=switch,
+    default=False,
+    help="tighten the measured bounds to what came out; never loosens one",
+)
+LOOSEN = Option(
+    name="loosen",
+    parse=str,
+    default=None,
+    metavar="REASON",
+    help="let --update-bounds loosen measured bounds too, and write the reason beside each",
+)
+
+PROBE = Option(
+    name="probe",
+    parse=lambda text: tuple(part.strip() for part in text.split(",")),
+    default=(),
+    metavar="A,B",
+    help="probes to sweep; default: all; --list names them",
+)
+FULL = Option(
+    name="full",
+    parse=switch,
+    default=False,
+    help="sweep every point on a CPU too; it takes days, and --resume goes on",
+)
+SUBSET = Option(
+    name="subset", parse=switch, default=False, help="sweep a GPU's points no denser than a CPU's"
 )
 
 _NAMES = frozenset(value.name for value in list(globals().values()) if isinstance(value, Option))
@@ -200,6 +300,16 @@ def bounds_of(settings: Settings) -> Bounds:
         return load_bounds(settings["bounds"])
     except (OSError, ValueError) as error:
         raise UsageError(f"--bounds: {error}") from None
+
+
+def ledger_of(settings: Settings) -> Ledger | None:
+    """Return the known findings; None without a ledger, UsageError where the file is none."""
+    if settings["ledger"] is None:
+        return None
+    try:
+        return read_ledger(settings["ledger"])
+    except ValueError as error:
+        raise UsageError(f"--ledger: {error}") from None
 
 
 def workers_of(settings: Settings) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reports.records import Finding, Report
+from reports.regimes import CONDITIONING_EDGES, Regime, RegimeKey
 from reports.strata import EDGES, Stratum, StratumKey
 from reports.tests import examples
 
@@ -27,6 +28,7 @@ class Case:
     dtype: str
     unsupported: str = ""
     strata: list[Stratum] = field(default_factory=list)
+    regimes: list[Regime] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
 
@@ -62,20 +64,32 @@ def case(seed: int, number: int, faulty: float = 0.2) -> Case:
                 counts=tuple(counts),
             )
         made.strata.append(plain)
+        made.regimes += [_regime(made, result, error, drawn) for error in size]
     made.faults = [kind for kind in KINDS if drawn.random() < faulty]
     return made
+
+
+def _regime(made: Case, result: str, error: float, drawn: random.Random) -> Regime:
+    dtype = made.dtype if result == "output" else "float32"
+    key = RegimeKey(dtype, result, drawn.choice((1, 2)), drawn.choice(CONDITIONING_EDGES[:2]))
+    measured = {"max_ulp": error, "judged_ulp": error / 2, "margin": error, "bound": 1.0}
+    return Regime(key=key, numbers=1, misrounded=drawn.randrange(2), **measured)
 
 
 def reported(cases: list[Case], *, seed: int, shard: str = "0/1", **run) -> Report:
     """Gather cases in their order and report them."""
     supported = [one for one in cases if not one.unsupported]
     strata: dict[StratumKey, Stratum] = {}
+    regimes: dict[RegimeKey, Regime] = {}
     groups: dict[str, dict[str, Any]] = {}
     curve: list[list[float]] = []
     for one in supported:
         for measured in one.strata:
             known = strata.get(measured.key)
             strata[measured.key] = measured if known is None else known.merged(measured)
+        for regime in one.regimes:
+            before = regimes.get(regime.key)
+            regimes[regime.key] = regime if before is None else before.merged(regime)
         for kind in one.faults:
             name = f"{kind}/{one.family}"
             first = {"group": name, "first": one.number, "cases": 0, "case": one.name}
@@ -124,6 +138,7 @@ def reported(cases: list[Case], *, seed: int, shard: str = "0/1", **run) -> Repo
             "outputs_per_s": 2.0 * len(supported),
         },
         strata=tuple(sorted(strata.values(), key=lambda one: (-one.margin, one.key))),
+        regimes=tuple(regimes[key] for key in sorted(regimes)),
         findings=_findings(list(groups.values())),
         coverage={
             "cases": dict(Counter(f"{one.family} {one.dtype}" for one in supported)),

@@ -26,7 +26,7 @@ def without_recipes(findings):
     return [replace(finding, recipe=None) for finding in findings]
 
 
-PARTS = ("tool", "environment", "subject", "oracle", "bounds", "totals", "strata", "coverage")
+PARTS = ("tool", "environment", "subject", "oracle", "bounds", "totals", "strata", "regimes", "coverage")
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7])
@@ -252,3 +252,23 @@ def test_a_finding_that_does_not_name_its_groups_is_refused():
     one = examples.report(findings=(examples.finding(groups=()),))
     with pytest.raises(ValueError, match="does not say which groups"):
         combine([one])
+
+
+def waiver(name):
+    return {"id": name, "issue": "https://example.org/1", "review": "2027-01-01", "reason": "why"}
+
+
+def test_a_waiver_that_one_shard_met_is_not_stale_in_the_whole():
+    shards = shard_reports(run_of(1, 40), 2, seed=1)
+    book = {"path": "known.toml", "sha256": "56" * 32, "overdue": [waiver("b")]}
+    first = {**book, "hits": [waiver("a")], "stale": [waiver("b"), waiver("c")]}
+    second = {**book, "hits": [waiver("b")], "stale": [waiver("a"), waiver("c")]}
+    parts = [replace(shard, ledger=one) for shard, one in zip(shards, (first, second), strict=True)]
+    wanted = {**book, "hits": [waiver("a"), waiver("b")], "stale": [waiver("c")]}
+    for order in (parts, parts[::-1]):
+        assert combine(from_json(to_json(part)) for part in order).ledger == wanted
+    assert combine(shards).ledger == {}
+    with pytest.raises(ValueError, match="different ledgers"):
+        combine([parts[0], replace(parts[1], ledger={**second, "sha256": "78" * 32})])
+    with pytest.raises(ValueError, match="different ledgers"):
+        combine([parts[0], shards[1]])

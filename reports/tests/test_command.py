@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,7 +47,7 @@ def test_the_exit_code_is_that_of_the_verdict(tmp_path):
         file = tmp_path / f"{code}.json"
         file.write_text(to_json(replace(plain, run={**plain.run, "exit_code": code, "status": status})))
         assert main(["combine", str(file), "--out", str(tmp_path / "all")]) == code
-        assert main(["render", str(file)]) == 0
+    assert main(["render", str(file)]) == 0
 
 
 def test_a_missing_shard_is_a_mistake_that_partial_allows(shards, tmp_path, capsys):
@@ -58,10 +59,27 @@ def test_a_missing_shard_is_a_mistake_that_partial_allows(shards, tmp_path, caps
     assert "partial: shard 1/2 is missing" in capsys.readouterr().err
 
 
-def test_rendering_writes_the_summary_beside_the_report(shards, capsys):
+def test_rendering_writes_all_forms_beside_the_report(shards, capsys):
     assert main(["render", str(shards[1])]) == 0
-    assert (shards[1].parent / "summary.md").read_text().startswith("# FAIL mla_merge ")
-    assert capsys.readouterr().out.splitlines()[-1].startswith("FAIL mla_merge ")
+    folder = shards[1].parent
+    assert (folder / "summary.md").read_text().startswith("# FAIL mla_merge ")
+    assert ET.parse(folder / "junit.xml").getroot().tag == "testsuites"
+    assert (folder / "report.html").read_text().startswith("<!doctype html>")
+    said = capsys.readouterr().out.splitlines()
+    assert said[-1].startswith("FAIL mla_merge ")
+    assert all(name in said[0] for name in ("summary.md", "junit.xml", "report.html"))
+
+
+def test_rendering_with_a_baseline_shows_what_changed(shards, tmp_path, capsys):
+    out = tmp_path / "elsewhere"
+    given = ["render", str(shards[1]), "--baseline", str(shards[0]), "--out", str(out)]
+    assert main(given) == 0
+    assert "## What changed against the baseline" in (out / "summary.md").read_text()
+    assert 'id="plot-change"' in (out / "report.html").read_text()
+    assert not (shards[1].parent / "report.html").exists()
+    shards[0].write_text("{")
+    assert main(given) == 3
+    assert f"error: {shards[0]}: not a report" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -135,9 +153,24 @@ def test_the_commands_work_without_torch_and_without_the_other_packages(shards, 
     arguments = ["combine", *map(str, shards), "--out", str(tmp_path / "all")]
     done = blocked(*others, *ours, arguments=arguments)
     assert (done.returncode, done.stdout.count("\n")) == (1, 2), done.stderr
-    assert blocked(*others, *ours, arguments=["render", str(shards[0])]).returncode == 0
+    assert not (tmp_path / "all" / "report.html").exists()
+    without_numpy = (name for name in others if name != "numpy")  # matplotlib's
+    drawn = blocked(*without_numpy, *ours, arguments=["render", str(shards[0])])
+    assert (drawn.returncode, drawn.stderr) == (0, "")
+    assert (shards[0].parent / "report.html").exists()
     refused = blocked("json", arguments=arguments)  # the blocker blocks
     assert "json is blocked" in refused.stderr
+
+
+@pytest.mark.parametrize("name", ["jinja2", "matplotlib", "numpy"])
+def test_without_what_the_page_needs_everything_else_is_written(name, shards):
+    done = blocked(name, arguments=["render", str(shards[0])])
+    assert done.returncode == 0
+    assert done.stderr.startswith("note: the HTML page needs jinja2 and matplotlib (")
+    assert (name in done.stderr, done.stderr.count("\n")) == (True, 1)
+    assert (shards[0].parent / "junit.xml").exists()
+    assert (shards[0].parent / "summary.md").exists()
+    assert not (shards[0].parent / "report.html").exists()
 
 
 def test_text_that_the_terminal_does_not_know_does_not_cost_the_verdict(tmp_path):

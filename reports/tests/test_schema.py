@@ -9,6 +9,7 @@ import pytest
 
 from reports.combine import combine
 from reports.records import Finding, Report
+from reports.regimes import Regime
 from reports.serialize import from_json, to_json
 from reports.strata import Stratum
 from reports.tests import examples
@@ -135,10 +136,14 @@ def test_every_part_of_a_row_is_needed():
 
 def test_the_readme_names_every_field():
     text = (HERE / "README.md").read_text()
-    records = {item.name for record in (Stratum, Finding) for item in fields(record)} - {"key", "counts"}
+    records = {item.name for record in (Stratum, Regime, Finding) for item in fields(record)} - {
+        "key",
+        "counts",
+    }
     of_parts = {
         name for part in ("run", "totals", "coverage") for name in SCHEMA["properties"][part]["properties"]
     }
     assert {name for name in records | of_parts if f"`{name}`" not in text} == set()
+    records |= set(SCHEMA["properties"]["regimes"]["items"]["properties"])
     parts = [item.name for item in fields(Report)]
     assert [name for name in parts if f"| `{name}" not in text] == []
