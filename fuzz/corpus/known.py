@@ -168,6 +168,29 @@ def _shapes() -> Iterator[tuple[str, MergeCase]]:
         "a15-longest-int32-length",
         rows([[0] * 128], [[1] * 128], [[[i] for i in range(128)]], lengths=[2**31 - 1], tile_size=128),
     )
+    # Another number of active segments comes of a length that float32 rounds to a whole number of tiles.
+    yield (
+        "a15-length-beyond-float32",
+        rows(
+            [[0] * 128] * 2,
+            [[1] * 128] * 2,
+            [[[i] for i in range(128)]] * 2,
+            lengths=[3 * 128 * 2**16, 3 * 128 * 2**16 + 1],
+            tile_size=2**16,
+        ),
+    )
+    # S tiles that are 2^32 keys, of which 32 bits leave none, and −4 of them.
+    for name, tile_size in (("nothing", 2**30), ("below-zero", 2**31 - 1)):
+        yield (
+            f"a15-tiles-of-all-segments-wrap-to-{name}",
+            rows(
+                [[0] * 4] * 3,
+                [[1] * 4] * 3,
+                [[[1], [2], [3], [4]]] * 3,
+                lengths=[3, 2**30, 2**31 - 1],
+                tile_size=tile_size,
+            ),
+        )
     for heads, segments, rank in (
         (65, 24, 1),
         (97, 3, 2),

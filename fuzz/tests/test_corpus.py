@@ -77,6 +77,13 @@ def test_cases_are_what_their_names_say():
     assert KNOWN["a3-no-key-over-leftovers"].active.tolist() == [2, 0]
     assert KNOWN["a10-one-active-segment-beside-four"].active.tolist() == [1, 4]
     assert KNOWN["a15-longest-int32-length"].active.tolist() == [128]
+    far = KNOWN["a15-length-beyond-float32"]
+    assert far.seq_lens.float().unique().numel() == 1
+    assert far.active.tolist() == [128, 97]
+    for name, group, active in (("nothing", 2**32, [1, 1, 2]), ("below-zero", 2**33 - 4, [1, 1, 1])):
+        case = KNOWN[f"a15-tiles-of-all-segments-wrap-to-{name}"]
+        assert case.S * case.tile_size == group
+        assert case.active.tolist() == active
     for name, rest in (
         ("a13-log-cancels", -10),
         ("w5-log-cancels-below-zero", -20),
@@ -84,8 +91,8 @@ def test_cases_are_what_their_names_say():
     ):
         m, s = float(KNOWN[name].segm_max), float(KNOWN[name].segm_expsum)
         assert Fraction(s) * Fraction(2) ** int(m) == 1 + Fraction(2) ** rest
-    far = KNOWN["a5-five-percent-apart-f32"].segm_max.flatten().tolist()
-    assert [float(value) for value in torch.tensor([20 / math.log(2), 20.05 / math.log(2)])] == far
+    near = KNOWN["a5-five-percent-apart-f32"].segm_max.flatten().tolist()
+    assert [float(value) for value in torch.tensor([20 / math.log(2), 20.05 / math.log(2)])] == near
     assert sum(KNOWN["a14-numerator-beyond-float32-f32"].segm_output.flatten().tolist()) > 3.41e38
     assert sum(KNOWN["a14-mass-beyond-float32"].segm_expsum.flatten().tolist()) > 3.41e38
     shapes = [case for name, case in KNOWN.items() if name.startswith("a16")]

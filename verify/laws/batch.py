@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import torch
+from torch import Tensor
 
 from fuzz.bits import Stream
 from fuzz.case import MergeCase
-from verify.laws.conditions import segments_of, with_values
+from verify.laws.conditions import longest_length, segments_of, with_values
 from verify.laws.demand import Place
 from verify.laws.evidence import Evidence
 from verify.laws.law import Checked, Law, Trial
+from verify.laws.order import FEWEST, sensitive_rows
 from verify.laws.unchanged import unchanged
 
 _ROOM = 1 << 24
-"""Elements of o that a repeated case may have, where twice the case is not more."""
+"""Elements of o that a repeated case may have, where three times the case is not more."""
 
 
 def rows_of(case: MergeCase, place: Place) -> MergeCase:
@@ -34,28 +37,41 @@ def _check(trial: Trial) -> Checked:
     evidence = Evidence("batch", trial)
     if trial.case.T * trial.case.H == 0:
         return evidence.checked()
-    for said, place in _variants(trial, evidence.everywhere):
-        returned = evidence.call(rows_of(trial.case, place), said)
+    trial = evidence.sensitive()
+    for said, variant, place, rows in _variants(trial, evidence.everywhere):
+        returned = evidence.call(variant, said)
         if returned is not None:
-            evidence.demand(returned, said, *unchanged(trial, place), place=place)
+            evidence.demand(returned, said, *unchanged(trial, place, rows), place=place)
     return evidence.checked()
 
 
-def _variants(trial: Trial, place: Place) -> Iterator[tuple[str, Place]]:
+def _variants(trial: Trial, here: Place) -> Iterator[tuple[str, MergeCase, Place, Tensor | None]]:
     case, stream = trial.case, Stream(seed=trial.seed)
-    if case.T * case.H > 1:
-        # An order of addition can only show where there are three or more to add up.
-        many = (segments_of(case).live.sum(-1) > 2).long()
-        ranks = (
-            stream.below("batch alone", 1 << 32, case.T, case.H).to(many.device) + (many << 32)
-        ).flatten()
-        token, head = divmod(int(ranks.argmax()), case.H)
-        yield "one row alone", Place(tokens=place.tokens[token, None], heads=place.heads[head, None])
-        odd = [int(stream.below(f"batch {name}", min(2, n), 1)) for name, n in (("T", case.T), ("H", case.H))]
-        yield "every other row", Place(tokens=place.tokens[odd[0] :: 2], heads=place.heads[odd[1] :: 2])
+    for said, place in _parts(case, here, trial.seed) if case.T * case.H > 1 else ():
+        yield said, rows_of(case, place), place, None
     copies = stream.pick("batch copies", (2, 3, 9))
-    copies = max(2, min(copies, _ROOM // max(1, case.segm_output.numel())))
-    yield f"all rows {copies} times", Place(tokens=torch.cat([place.tokens] * copies), heads=place.heads)
+    copies = max(2, min(copies, _ROOM // max(1, case.segm_output.numel()) - 1))
+    # One copy more, of which nothing is asked but to be long: kernels choose how to work by the longest row.
+    place = Place(tokens=torch.cat([here.tokens] * (copies + 1)), heads=here.heads)
+    variant = rows_of(case, place)
+    long = torch.arange(len(place.tokens), device=here.tokens.device) >= copies * case.T
+    lengths = torch.where(long, longest_length(case), variant.seq_lens).to(case.seq_lens.dtype)
+    rows = ~long[:, None].expand(len(long), case.H)
+    yield f"all rows {copies} times beside longer ones", replace(variant, seq_lens=lengths), place, rows
+
+
+def _parts(case: MergeCase, place: Place, seed: int) -> Iterator[tuple[str, Place]]:
+    stream, segments = Stream(seed=seed), segments_of(case)
+    # An order of addition can only show where there are three or more to add up; a row that is shorter
+    # than the longest is alone with other company than it had.
+    many = segments.live.sum(-1) >= FEWEST
+    shorter = many & (case.active < case.active.max())[:, None].to(many.device)
+    rank = many.long() + shorter.long() + (shorter & sensitive_rows(segments, seed)).long()
+    word = stream.below("batch alone", 1 << 32, case.T, case.H).to(many.device)
+    token, head = divmod(int(((rank << 32) + word).argmax()), case.H)
+    yield "one row alone", Place(tokens=place.tokens[token, None], heads=place.heads[head, None])
+    odd = [int(stream.below(f"batch {name}", min(2, n), 1)) for name, n in (("T", case.T), ("H", case.H))]
+    yield "every other row", Place(tokens=place.tokens[odd[0] :: 2], heads=place.heads[odd[1] :: 2])
 
 
 LAW = Law(

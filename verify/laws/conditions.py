@@ -66,6 +66,11 @@ def with_values(
     )
 
 
+def longest_length(case: MergeCase) -> int:
+    """Return the least length with which all segments are active, or the largest there is."""
+    return min(case.S * case.tile_size, torch.iinfo(case.seq_lens.dtype).max)
+
+
 def sum_exactly(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """Return a + b in float32, for finite a and b, and the mask of sums that are exact.
 

@@ -16,6 +16,7 @@ def _check(trial: Trial) -> Checked:
     rows = empty.any(-1)
     if not bool(rows.any()):
         return evidence.checked()
+    trial = evidence.sensitive()
     stream = Stream(seed=trial.seed)
     first = chosen(stream, "empties", len(EMPTIES), empty)
     step = 1 + chosen(stream, "empties step", len(EMPTIES) - 1, empty)

@@ -12,6 +12,7 @@ from fuzz.case import MergeCase
 from fuzz.formats import FORMATS
 from verify.laws.demand import Demand, Place, agrees, worst
 from verify.laws.law import Called, Checked, Trial
+from verify.laws.order import sensitive_to_order
 from verify.laws.tolerance import LSE_FORMAT
 from verify.observed import Fault, FaultKind, Returned
 
@@ -33,6 +34,23 @@ class Evidence:
         )
         """The place of a variant whose rows stand where they stood."""
 
+    def sensitive(self) -> Trial:
+        """Return the trial to compare with: of the case in which half of the rows feel the order of addition.
+
+        It is the trial as it was where no row can, or where that call brings nothing to compare with.
+        """
+        case = sensitive_to_order(self._trial.case, self._trial.seed)
+        called = None if case is None else self._called(case, said := "sums that cancel in some rows")
+        if case is not None and called is not None and called.returned is not None:
+            self._trial = replace(
+                self._trial,
+                case=case,
+                returned=called.returned,
+                faults=(*self._trial.faults, *called.faults),
+                name=f"the case with {said}",
+            )
+        return self._trial
+
     def call(
         self,
         variant: MergeCase,
@@ -47,13 +65,23 @@ class Evidence:
         forgiven; `by` is the call, where it is another than the trial's. Once a call has cost the process,
         there are no more.
         """
+        called = self._called(variant, said, may_fail, by)
+        return None if called is None else called.returned
+
+    def _called(
+        self,
+        variant: MergeCase,
+        said: str,
+        may_fail: Callable[[Called], bool] = lambda called: False,
+        by: Callable[[MergeCase], Called] | None = None,
+    ) -> Called | None:
         if self._lost:
             return None
         called = (by or self._trial.call)(variant)
         if not may_fail(called):
             self._pass_on(called.faults, said)
         self._lost = any(fault.lost_process for fault in called.faults)
-        return called.returned
+        return called
 
     def _pass_on(self, faults: tuple[Fault, ...], said: str) -> None:
         known = {fault.alike for fault in (*self._trial.faults, *self._passed)}

@@ -43,6 +43,8 @@ class Trial:
     """The same for a kernel that can be handed its outputs; None for one that cannot."""
     faults: tuple[Fault, ...] = ()
     """Faults of the call under trial; a variant that shows one of them again says nothing new."""
+    name: str = "the case itself"
+    """What messages call the case."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,4 +66,4 @@ class Law:
     promise: str
     """What holds for a right kernel, in one sentence."""
     check: Callable[[Trial], Checked]
-    """Looks for a breach, in at most three calls."""
+    """Looks for a breach, in at most four calls."""

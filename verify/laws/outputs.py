@@ -11,6 +11,7 @@ def _check(trial: Trial) -> Checked:
     evidence = Evidence("outputs", trial)
     if trial.into is None or trial.case.outputs == 0:
         return evidence.checked()
+    trial = evidence.sensitive()
     returned = evidence.call(trial.case, said := "outputs handed over, with gaps between rows", by=trial.into)
     if returned is not None:
         evidence.demand(returned, said, *unchanged(trial, evidence.everywhere))

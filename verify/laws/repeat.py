@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from fuzz.case import MergeCase
-from verify.laws.conditions import with_values
+from verify.laws.conditions import longest_length, with_values
 from verify.laws.evidence import Evidence
 from verify.laws.law import Checked, Law, Trial
 from verify.laws.unchanged import unchanged
@@ -14,6 +14,7 @@ from verify.observed import FaultKind
 
 def _check(trial: Trial) -> Checked:
     evidence = Evidence("repeat", trial, FaultKind.NONDETERMINISTIC)
+    trial = evidence.sensitive()
     demands = unchanged(trial, evidence.everywhere)
     again = evidence.call(trial.case, said := "a second call")
     if again is not None:
@@ -27,8 +28,7 @@ def _check(trial: Trial) -> Checked:
 
 
 def _another(case: MergeCase) -> MergeCase:
-    longest = min(case.S * case.tile_size, torch.iinfo(case.seq_lens.dtype).max)
-    lengths = torch.where(case.seq_lens > 1, 1, longest).to(case.seq_lens.dtype)
+    lengths = torch.where(case.seq_lens > 1, 1, longest_length(case)).to(case.seq_lens.dtype)
     return with_values(case, o=-case.segm_output, lengths=lengths)
 
 

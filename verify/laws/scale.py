@@ -18,6 +18,7 @@ _FARTHEST = 40  # farther, and some partial of the column hardly ever stays exac
 
 def _check(trial: Trial) -> Checked:
     evidence = Evidence("scale", trial)
+    trial = evidence.sensitive() if trial.exact else trial
     case, segments = trial.case, segments_of(trial.case)
     exponents, fits = _exponents(trial.returned.output, FORMATS[case.out_dtype], Stream(seed=trial.seed))
     scaled, exact = scale_exactly(case.segm_output, exponents[:, :, None])

@@ -11,7 +11,7 @@ from verify.laws.law import Trial
 def unchanged(trial: Trial, place: Place, rows: Tensor | None = None) -> tuple[Demand, Demand]:
     """Return the demands that output and lse have the case's bits, on the given rows [T', H'] or on all."""
     output, lse = place.of(trial.returned.output), place.of(trial.returned.lse)
-    source = "the case itself has"
+    source = f"{trial.name} has"
     columns = None if rows is None else rows[..., None].expand(output.shape)
     return (
         Demand(result="output", want=output, source=source, mask=columns),

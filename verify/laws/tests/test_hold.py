@@ -32,7 +32,8 @@ class Turned(Merge):
     """Adds rows of a large maximum from the back: within the bounds, but not the exact algebra."""
 
     def rows(self, o, m, s, active):
-        large = (m.amax(-1) > 5) | (s.amax(-1) > 12)
+        live = self.live(torch.arange(m.shape[-1]) < active[:, None, None], m, s)
+        large = ((m > 5) & live).any(-1) | ((s > 12) & live).any(-1)
         forward, backward = super().rows(o, m, s, active), Backward().rows(o, m, s, active)
         return torch.where(large[..., None], backward[0], forward[0]), torch.where(
             large, backward[1], forward[1]

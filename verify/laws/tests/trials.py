@@ -15,12 +15,16 @@ from fuzz.draw import draw_recipe
 from fuzz.recipe import expand
 from verify.bounds import Bounds, load_bounds
 from verify.laws import LAWS, Called, Trial
+from verify.laws.order import sensitive_to_order
 from verify.museum.honest import Merge
 from verify.subjects.call import call_subject
 from verify.subjects.load import Subject
 
 BOUNDS = load_bounds()
 HONEST = Merge()
+BITWISE = ("repeat", "batch", "neighbours", "position", "tail", "empties", "strides", "outputs")
+BITWISE_IF_EXACT = ("shift", "scale", "mass")
+"""The laws that compare bits, on a case that is sensitive to the order of addition."""
 
 
 @cache
@@ -111,8 +115,13 @@ def checked(law: str, merge: Callable[..., Any], case: MergeCase, **how: Any) ->
 
 
 def variants(law: str, case: MergeCase, **how: Any) -> list[MergeCase]:
-    """Return the cases that a law runs the honest merge on."""
-    seen = []
+    """Return the variants that a law runs the honest merge on."""
+    return compared(law, case, **how)[1]
+
+
+def compared(law: str, case: MergeCase, **how: Any) -> tuple[MergeCase, list[MergeCase]]:
+    """Return the case that a law compares its variants with, and those."""
+    seen: list[MergeCase] = []
     trial = trial_of(HONEST, case, **how)
 
     def call(variant: MergeCase) -> Called:
@@ -120,4 +129,6 @@ def variants(law: str, case: MergeCase, **how: Any) -> list[MergeCase]:
         return trial.call(variant)
 
     assert LAWS[law].check(replace(trial, call=call)).faults == ()
-    return seen
+    bitwise = law in BITWISE or (trial.exact and law in BITWISE_IF_EXACT)
+    with_order = bitwise and bool(seen) and sensitive_to_order(case, trial.seed) is not None
+    return (seen[0], seen[1:]) if with_order else (case, seen)
