@@ -18,12 +18,15 @@ from verify.campaign.schedule import CORPUS
 from verify.config import Settings
 from verify.exits import CLEAN, FOUND, guarded, say
 from verify.laws import LAWS
+from verify.museum.gates.page import summary
+from verify.museum.gates.page import to_markdown as gates_page
+from verify.museum.gates.run import complaints_of
 from verify.museum.matrix import kill_matrix, missing
 from verify.museum.registry import EXHIBITS, SOUND
 from verify.museum.score import score, to_markdown
-from verify.options import DEVICE, OUT, QUIET, SEED, WORKERS, device_of, devices_of, settings_of
+from verify.options import DEVICE, GATES, OUT, QUIET, SEED, WORKERS, device_of, devices_of, settings_of
 
-OPTIONS = (SEED, DEVICE, WORKERS, OUT, QUIET)
+OPTIONS = (SEED, DEVICE, WORKERS, OUT, GATES, QUIET)
 _HANG_S = 5.0  # no exhibit but those that hang takes so long for a case of the smoke profile
 
 
@@ -46,6 +49,13 @@ def _main(argv: Sequence[str] | None) -> int:
     write_text(Path(settings["out"]) / "museum.md", page)
     if not settings["quiet"]:
         say(page)
+    if settings["gates"]:
+        complaints = complaints_of({name: pieces[name] for name in matrix}, plan.devices)
+        page = gates_page(pieces, complaints, result)
+        write_text(Path(settings["out"]) / "gates.md", page)
+        if not settings["quiet"]:
+            say(page)
+        say(summary(pieces, complaints))
     for name in result.alive:
         say(f"ALIVE {name}: {pieces[name].sentence}")
     for name in result.false_alarms:

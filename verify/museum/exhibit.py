@@ -33,6 +33,7 @@ class Wing(StrEnum):
     WIDTH = "32-bit arithmetic"
     WRITES = "unwritten and racing outputs"
     DEPENDENCE = "determinism and batch dependence"
+    ORDER = "order of addition"
     SIDE_EFFECTS = "side effects"
     PROCESS = "process faults"
 
@@ -56,6 +57,8 @@ class Piece:
     """The kernel."""
     needs: tuple[Need, ...] = ()
     """What a machine must have to run it."""
+    exact: bool = False
+    """Whether it promises the exact algebra bit by bit."""
 
     def __call__(self, *args: Any, **outputs: Tensor) -> tuple[Tensor, Tensor]:
         """Call the kernel."""
@@ -70,6 +73,11 @@ class Piece:
     def __wrapped__(self) -> Any:
         """What `inspect` reads the source of: the function, or the class of an object."""
         return self.merge if hasattr(self.merge, "__code__") else type(self.merge)
+
+    @property
+    def mla_verify(self) -> Mapping[str, object]:
+        """What it declares, where `@supports` would write it."""
+        return {"exact": self.exact}
 
     @property
     def sentence(self) -> str:

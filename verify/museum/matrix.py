@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from multiprocessing import get_context
 
@@ -21,7 +21,7 @@ from verify.campaign.station import Station, StationSettings
 from verify.campaign.trial import solve
 from verify.museum.exhibit import Exhibit, Need, Piece, Sound
 
-_INTERPRETED = 16
+_INTERPRETED, _ANY = 16, 1 << 20
 
 
 @dataclass(kw_only=True)
@@ -62,6 +62,21 @@ def kill_matrix(pieces: Mapping[str, Piece], plan: Plan) -> dict[str, Kills]:
     return {name: found[name] for name in pieces}
 
 
+def worthwhile(piece: object, job: Job, kills: Kills) -> Job | None:
+    """Return what of a case can still add to what is known of a piece; None for nothing.
+
+    A sound kernel is shown everything. Of a fault's label each detector has to speak once, and those that are
+    not on it have nothing to say: a law that has spoken, or is not on the label, is not checked, and a case
+    that is left without a law is shown only while another detector of the label is silent.
+    """
+    if not isinstance(piece, Exhibit):
+        return job
+    silent = set(piece.detectors) - set(kills.first)
+    laws = tuple(law for law in job.laws if f"law {law}" in silent)
+    others = any(not detector.startswith("law ") for detector in silent)
+    return replace(job, laws=laws) if laws or others else None
+
+
 def missing(piece: Piece, device: str, *, triton: bool) -> str:
     """Return what this machine lacks to run a piece; empty for nothing."""
     if Need.GPU in piece.needs and device != "cuda":
@@ -77,10 +92,12 @@ def _most(pieces: Mapping[str, Piece], device: str) -> dict[str, tuple[int, int]
     """Return how many outputs and rows of a case the slow pieces are given."""
     slow = {}
     for name, piece in pieces.items():
-        if isinstance(piece, Sound) and piece.outputs is not None:
-            slow[name] = piece.outputs, piece.outputs
-        elif Need.TRITON in piece.needs and device == "cpu":
-            slow[name] = 1 << 20, _INTERPRETED  # a program a row, and the interpreter takes 10 ms for each
+        # There is a program for each row, and the interpreter takes 10 ms for each.
+        interpreted = Need.TRITON in piece.needs and device == "cpu"
+        outputs = piece.outputs if isinstance(piece, Sound) else None
+        if interpreted or outputs is not None:
+            most = _ANY if outputs is None else outputs
+            slow[name] = most, _INTERPRETED if interpreted else most
     return slow
 
 
@@ -97,7 +114,7 @@ def _jobs(plan: Plan) -> Iterator[Job]:
 def _tour(
     plan: Plan, pieces: Mapping[str, StationSettings], most: Mapping[str, tuple[int, int]]
 ) -> dict[str, Kills]:
-    """Show every case to every piece."""
+    """Show the cases to the pieces, to each as long as one can add something."""
     stations = {name: Station(settings) for name, settings in pieces.items()}
     found = {name: Kills() for name in pieces}
     for job in _jobs(plan):
@@ -105,9 +122,10 @@ def _tour(
         exact = solve(case, 1)
         for name, station in stations.items():
             outputs, rows = most.get(name, (case.outputs, case.T * case.H))
-            if case.outputs <= outputs and rows >= case.T * case.H:
+            left = worthwhile(station.subject.merge, job, found[name])
+            if left is not None and case.outputs <= outputs and rows >= case.T * case.H:
                 begun = time.perf_counter()
-                outcome = station.run_prepared(job, case, exact)
+                outcome = station.run_prepared(left, case, exact)
                 found[name].add(outcome, time.perf_counter() - begun)
     return found
 

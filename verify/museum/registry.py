@@ -14,6 +14,7 @@ from verify.museum import (
     exact,
     layout,
     nan_policy,
+    order,
     overflow,
     partition,
     precision,
@@ -42,6 +43,7 @@ _TORCH = (
         width,
         writes,
         dependence,
+        order,
     ),
     *(side_effects, process, sound, exact),
 )

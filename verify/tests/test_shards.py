@@ -106,7 +106,7 @@ def test_a_merge_in_float32_is_told_of_the_bounds_that_it_keeps(capsys):
 
 
 def test_a_broken_law_is_found_shrunk_and_replayed(capsys):
-    spec = "verify.museum.dependence:every_second_call"
+    spec = "verify.museum.order:every_second_call"
     assert fuzz.main(["--profile", "smoke", "--kernel", spec]) == 1
     out = capsys.readouterr().out
     assert "NONDETERMINISTIC" in out
