@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from importlib import import_module
 
-from verify import bench, fuzz, replay
 from verify.exits import CLEAN, USAGE
 
-_COMMANDS: dict[str, Callable[[list[str]], int]] = {
-    "bench": bench.main,
-    "fuzz": fuzz.main,
-    "replay": replay.main,
+_COMMANDS = {
+    "bench": "verify.bench",
+    "diff": "verify.diff",
+    "fuzz": "verify.fuzz",
+    "gate": "verify.gate",
+    "museum": "verify.museum.__main__",
+    "replay": "verify.replay",
+    "sweep": "verify.sweep.__main__",
 }
 
 
@@ -26,4 +29,5 @@ def main() -> int:
         came = repr(sys.argv[1]) if len(sys.argv) > 1 else "nothing"
         print(f"error: command {came}: wanted one of {', '.join(_COMMANDS)}", file=sys.stderr)
         return USAGE
-    return _COMMANDS[sys.argv[1]](sys.argv[2:])
+    code: int = import_module(_COMMANDS[sys.argv[1]]).main(sys.argv[2:])
+    return code
