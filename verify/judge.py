@@ -76,9 +76,13 @@ def judge(case: MergeCase, returned: Returned, exact: Exact, bounds: Bounds) -> 
     return Judged(output=output, lse=lse, faults=faults, out_of_domain=terms.out_of_domain)
 
 
-def keeps_fp32(case: MergeCase, returned: Returned, exact: Exact) -> bool:
-    """Tell whether every value is within the bounds of a merge that computes in float32, where they speak."""
-    return not judge(case, returned, exact, _fp32()).faults
+def keeps_fp32(case: MergeCase, returned: Returned, exact: Exact, like: Bounds | None = None) -> bool:
+    """Tell whether every value is within the bounds of a merge that computes in float32, where they speak.
+
+    `like` are bounds that know the bases of the statistics and of the lse.
+    """
+    bounds = _fp32() if like is None else _fp32().of(like.base, like.lse_base)
+    return not judge(case, returned, exact, bounds).faults
 
 
 @cache

@@ -57,6 +57,8 @@ class Fault:
     """What tells faults of one kind apart: the exception and where it was raised."""
     code: int | None = None
     """The bits returned there."""
+    diagnosis: str = ""
+    """`consistent with …`, where somebody asked and a hypothesis explains every value; else empty."""
     lost_process: bool = False
     """Whether the worker process was lost with the call."""
 

@@ -41,6 +41,9 @@ class Job:
     seed: int = 0
     """Of what the laws choose; the same while a case is shrunk and when it is replayed."""
 
+    diagnose: bool = False
+    """Whether to ask what its faults are consistent with."""
+
     @property
     def family(self) -> str:
         """The family under which it is counted: a stream of its own, or what the recipe says."""

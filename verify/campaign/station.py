@@ -18,7 +18,9 @@ from verify.campaign.jobs import Job
 from verify.campaign.outcome import Outcome
 from verify.campaign.trial import Bench, flushes_subnormals
 from verify.oracle.values import Exact
+from verify.subjects.convention import SEGMENTS
 from verify.subjects.load import Subject, load_subject
+from verify.subjects.peers import CONVENTIONS
 
 
 class Stage(Enum):
@@ -52,6 +54,8 @@ class StationSettings:
     """Cores that the process may use: for torch, and for the oracle's exact tier."""
     bounds: Bounds
     """What to judge by."""
+    convention: str = SEGMENTS.name
+    """As `--convention` names it."""
 
 
 class Station:
@@ -72,7 +76,7 @@ class Station:
             if device.index is not None:
                 torch.cuda.set_device(device)
         torch.set_num_threads(settings.cores)
-        self.subject = load_subject(settings.kernel)
+        self.subject = load_subject(settings.kernel, CONVENTIONS[settings.convention])
         self._clock = CompileClock(lambda: enter(Stage.COMPILING), lambda: enter(Stage.CALLING))
         self._clock.watch()
         # A library built with -ffast-math switches when it is loaded; its calls must run as elsewhere.
@@ -106,4 +110,5 @@ def described(subject: Subject) -> dict[str, str]:
         "import_path": subject.import_path,
         "source_sha256": subject.source_sha256,
         "declared": str(subject.capabilities),
+        "convention": subject.convention.name,
     }

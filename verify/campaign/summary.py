@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from enum import Enum
 from typing import Any, Protocol
 
 from reports.records import Finding, Report
@@ -132,7 +133,8 @@ def _notes(plan: Plan, schedule: Schedule, gathered: Gathered, ending: Ending) -
 
 
 def _numbers(plan: Plan) -> dict[str, Any]:
-    return {key: value for key, value in asdict(plan.bounds).items() if key not in ("file", "sha256")}
+    numbers = {key: value for key, value in asdict(plan.bounds).items() if key not in ("file", "sha256")}
+    return {key: value.value if isinstance(value, Enum) else value for key, value in numbers.items()}
 
 
 def _sorted(counts: Mapping[str, int]) -> dict[str, int]:

@@ -15,13 +15,17 @@ from verify.campaign.cells import Cells
 from verify.campaign.jobs import Job
 from verify.campaign.measure import strata_of
 from verify.campaign.outcome import Outcome
-from verify.judge import judge, keeps_fp32
+from verify.diagnosis import diagnose
+from verify.judge import Judged, judge, keeps_fp32
 from verify.laws import LAWS, Trial
 from verify.observed import Fault, FaultKind
 from verify.oracle.evaluate import evaluate
+from verify.oracle.target import Base
 from verify.oracle.values import Exact
 from verify.subjects.call import Call, call_subject
+from verify.subjects.convention import SEGMENTS, Convention
 from verify.subjects.load import Subject
+from verify.subjects.recast import recast
 
 # Laws that hold within the bounds: a kernel of wider bounds may keep them there.
 _WITHIN_BOUNDS = {"shift", "scale", "mass", "constant", "hull", "single"}
@@ -46,7 +50,7 @@ class Bench:
         It runs with subnormals flushed if `flushing`; the oracle's exact tier shares `cores` processes.
         """
         self.subject = subject
-        self.bounds = bounds
+        self.bounds = bounds.of(subject.convention.base, subject.convention.lse_base)
         self._cores = cores
         self._flushing = flushing
         self._calling = calling
@@ -56,8 +60,10 @@ class Bench:
     def run(self, job: Job, case: MergeCase, exact: Exact | None = None) -> Outcome:
         """Call the kernel on the job's case, which is on its device, and judge every value it returned.
 
-        `exact` are the case's exact values where they are known already.
+        The case is recast as the kernel's convention can say it. `exact` are the case's exact values where
+        they are known already.
         """
+        case = recast(case, self.subject.convention)
         outcome = Outcome(case=job.name, family=job.family, dtype=case.out_dtype)
         reason = self.subject.capabilities.unsupported(case)
         if reason:
@@ -65,9 +71,9 @@ class Bench:
         call = self._call(case)
         if call.returned is None:
             return replace(outcome, faults=call.faults)
-        exact = exact or solve(case, self._cores)
+        exact = exact or solve(case, self._cores, self.subject.convention)
         judged = judge(case, call.returned, exact, self.bounds)
-        faults = call.faults + judged.faults
+        faults = call.faults + (self._diagnosed(case, call, exact, judged) if job.diagnose else judged.faults)
         asked = bool(faults) and all(fault.kind in _ARITHMETIC for fault in faults)
         outcome = replace(
             outcome,
@@ -80,17 +86,24 @@ class Bench:
             tiers=exact.tiers,
             bits=exact.bits,
             out_of_domain=judged.out_of_domain,
-            keeps_fp32=keeps_fp32(case, call.returned, exact) if asked else None,
+            keeps_fp32=keeps_fp32(case, call.returned, exact, self.bounds) if asked else None,
             cells=self._cells.reached(case, judged) if job.stream is not None else (),
         )
         return self._lawful(outcome, job, case, call)
+
+    def _diagnosed(self, case: MergeCase, call: Call, exact: Exact, judged: Judged) -> tuple[Fault, ...]:
+        """Return the faults of values with what they are consistent with."""
+        assert call.returned is not None
+        failed = {"output": judged.output.failed, "lse": judged.lse.failed}
+        said = diagnose(case, call.returned, exact, failed, self.subject.convention)
+        return tuple(replace(fault, diagnosis=said[fault.result]) for fault in judged.faults)
 
     def _lawful(self, outcome: Outcome, job: Job, case: MergeCase, call: Call) -> Outcome:
         """Add what the job's laws found."""
         faults, checked = list(outcome.faults), {}
         assert call.returned is not None
         for name in job.laws:
-            if name not in self.subject.capabilities.laws or any(fault.lost_process for fault in faults):
+            if name not in self.subject.laws or any(fault.lost_process for fault in faults):
                 continue
             trial = Trial(
                 case=case,
@@ -111,6 +124,7 @@ class Bench:
 
     def _variant(self, case: MergeCase) -> Call:
         """Call the kernel on a law's case, unless it does not declare to support that."""
+        case = recast(case, self.subject.convention)
         return (
             Call(returned=None, faults=())
             if self.subject.capabilities.unsupported(case)
@@ -134,8 +148,8 @@ class Bench:
         return call
 
 
-def solve(case: MergeCase, cores: int) -> Exact:
-    """Ask the oracle; its exact tier shares so many processes."""
+def solve(case: MergeCase, cores: int, convention: Convention = SEGMENTS) -> Exact:
+    """Ask the oracle; its exact tier shares so many processes. An lse that nobody gives is asked for in e."""
     return evaluate(
         case.segm_output,
         case.segm_max,
@@ -143,6 +157,8 @@ def solve(case: MergeCase, cores: int) -> Exact:
         case.active,
         FORMATS[case.out_dtype],
         FORMATS["float32"],
+        base=convention.base,
+        lse_base=convention.lse_base or Base.E,
         processes=cores,
     )
 

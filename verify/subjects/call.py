@@ -14,10 +14,10 @@ import torch
 from fuzz.case import MergeCase
 from fuzz.formats import FORMATS
 from verify.observed import Fault, FaultKind, Returned
+from verify.subjects.adapter import inputs_of, lse_of, output_of, shapes_of, unmarked
+from verify.subjects.convention import Convention
 from verify.subjects.guard import GuardedAllocations, is_marker, is_second, is_telling
 from verify.subjects.load import Subject
-
-_INPUTS = ("segm_output", "segm_max", "segm_expsum", "seq_lens")
 
 
 class Interrupted(KeyboardInterrupt):
@@ -37,10 +37,12 @@ class Call:
 def call_subject(subject: Subject, case: MergeCase, *, into: bool = False) -> Call:
     """Run the kernel on a copy of the case, strided alike; twice where only that tells more.
 
-    With `into` it is handed its outputs, which are strided, with gaps that it must leave alone.
+    The case is one that the kernel's convention can say: see recast.py. With `into` it is handed its
+    outputs, which are strided, with gaps that it must leave alone.
     """
+    given = inputs_of(case, subject.convention)
     # What is judged later is the case itself, which a kernel that writes to its inputs must not reach.
-    inputs = _copies(case)
+    inputs = _copies(given)
     guard = GuardedAllocations()
     try:
         returned = _run(subject, case, inputs, guard, into=into)
@@ -49,40 +51,61 @@ def call_subject(subject: Subject, case: MergeCase, *, into: bool = False) -> Ca
             raise
         return Call(returned=None, faults=(_raised(error),))
     faults = []
-    changed = [name for name, tensor in inputs.items() if not _unchanged(tensor, getattr(case, name))]
+    changed = [
+        name.rstrip("=")
+        for name, value in inputs.items()
+        if isinstance(value, torch.Tensor) and not _unchanged(value, given[name])
+    ]
     if changed:
         message = f"{' and '.join(changed)} changed during the call"
         faults.append(Fault(kind=FaultKind.TOUCHED_INPUT, detector="input copy", message=message))
     if guard.touched():
         message = "memory before, after or between the rows of an allocation was written"
         faults.append(Fault(kind=FaultKind.TOUCHED_PADDING, detector="guard band", message=message))
-    complaint = _signature_complaint(returned, case)
+    complaint = _signature_complaint(returned, subject, case)
     if complaint:
         fault = Fault(kind=FaultKind.WRONG_SHAPE_OR_DTYPE, detector="signature", message=complaint)
         return Call(returned=None, faults=(*faults, fault))
+    return Call(returned=_results(returned, subject, case), faults=tuple(faults))
+
+
+def _results(returned: dict[str, torch.Tensor], subject: Subject, case: MergeCase) -> Returned:
+    """Return the results in the form of the contract; an lse that the kernel does not give is NaN."""
+    convention = subject.convention
     # Copied: a kernel may hand out the same memory at its next call, as those that replay a graph do.
-    output, lse = (tensor.detach().clone() for tensor in returned)
+    output = output_of(returned["output"].detach(), convention).clone()
     unwritten = is_marker(output)
     if not is_telling(output.dtype) and bool(unwritten.any()):
         unwritten &= _left_again(subject, case)
-    values = Returned(output=output, lse=lse, unwritten_output=unwritten, unwritten_lse=is_marker(lse))
-    return Call(returned=values, faults=tuple(faults))
+    if "lse" in returned:
+        lse = lse_of(returned["lse"].detach(), convention).clone()
+        unwritten_lse = is_marker(lse)
+    else:
+        lse = torch.full((case.T, case.H), torch.nan, device=output.device)
+        unwritten_lse = torch.zeros_like(lse, dtype=torch.bool)
+    output, lse = unmarked(case, output, lse, convention)
+    return Returned(output=output, lse=lse, unwritten_output=unwritten, unwritten_lse=unwritten_lse)
 
 
 def _run(
     subject: Subject,
     case: MergeCase,
-    inputs: dict[str, torch.Tensor],
+    inputs: dict[str, Any],
     guard: GuardedAllocations,
     *,
     into: bool = False,
 ) -> Any:
-    dtype = FORMATS[case.out_dtype].torch_dtype
+    """Return the results by name, or whatever else came back."""
+    convention, dtype = subject.convention, FORMATS[case.out_dtype].torch_dtype
     with _defaults_kept(), torch.no_grad(), guard:
-        outputs = _outputs(case, dtype) if into else {}
-        returned = subject.merge(*inputs.values(), case.tile_size, dtype, **outputs)
-        if into:
-            returned = tuple(outputs.values())
+        handed = _outputs(case, dtype) if into else {}
+        if convention.fills:
+            handed = _fresh(case, convention, dtype)
+            inputs = {name: inputs.get(name, handed.get(of)) for name, of in convention.parameters.items()}
+        values = [value for name, value in inputs.items() if not name.endswith("=")]
+        named = {name[:-1]: value for name, value in inputs.items() if name.endswith("=")}
+        returned = subject.merge(*values, **named, **(handed if into else {}))
+        returned = handed or _named(returned, convention)
     if case.segm_output.is_cuda:
         torch.cuda.synchronize(case.segm_output.device)
     return returned
@@ -100,6 +123,23 @@ def _defaults_kept() -> Iterator[None]:
             torch.set_default_device(None)
 
 
+def _fresh(case: MergeCase, convention: Convention, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+    """Allocate the results that a kernel of this convention fills."""
+    dtypes = {"output": dtype, "lse": torch.float32}
+    return {
+        name: torch.empty(shape, dtype=dtypes[name], device=case.segm_output.device)
+        for name, shape in shapes_of(case, convention).items()
+    }
+
+
+def _named(returned: Any, convention: Convention) -> Any:
+    """Return the results of a kernel by their names, or what it returned in their place."""
+    if convention.lse_base is None:
+        return {"output": returned} if isinstance(returned, torch.Tensor) else returned
+    pair = isinstance(returned, tuple | list) and len(returned) == 2
+    return dict(zip(("output", "lse"), returned, strict=True)) if pair else returned
+
+
 def _outputs(case: MergeCase, dtype: torch.dtype) -> dict[str, torch.Tensor]:
     """Allocate what a kernel may be handed: rows apart from one another, and tokens too."""
     row, device = case.R + 5, case.segm_output.device
@@ -113,8 +153,9 @@ def _outputs(case: MergeCase, dtype: torch.dtype) -> dict[str, torch.Tensor]:
 def _left_again(subject: Subject, case: MergeCase) -> torch.Tensor:
     """Return the mask of outputs that show the other filling when the kernel is called again."""
     try:
-        output = _run(subject, case, _copies(case), GuardedAllocations(second=True))[0]
-        return is_second(output)
+        inputs = _copies(inputs_of(case, subject.convention))
+        returned = _run(subject, case, inputs, GuardedAllocations(second=True))
+        return output_of(is_second(returned["output"]), subject.convention)
     except Exception:  # the first call did not raise: what this one does is for another case to show
         return torch.zeros(case.T, case.H, case.R, dtype=torch.bool, device=case.segm_output.device)
 
@@ -136,15 +177,17 @@ def _raised(error: BaseException) -> Fault:
     )
 
 
-def _copies(case: MergeCase) -> dict[str, torch.Tensor]:
+def _copies(given: dict[str, Any]) -> dict[str, Any]:
     """Copy whole storages, so that every tensor keeps its strides, its offset and what lies between."""
-    copies = {}
-    for name in _INPUTS:
-        tensor = getattr(case, name)
-        elements = tensor.untyped_storage().nbytes() // tensor.element_size()
-        flat = torch.as_strided(tensor, (elements,), (1,), 0).clone()
-        copies[name] = torch.as_strided(flat, tensor.size(), tensor.stride(), tensor.storage_offset())
-    return copies
+    return {
+        name: _copied(value) if isinstance(value, torch.Tensor) else value for name, value in given.items()
+    }
+
+
+def _copied(tensor: torch.Tensor) -> torch.Tensor:
+    elements = tensor.untyped_storage().nbytes() // tensor.element_size()
+    flat = torch.as_strided(tensor, (elements,), (1,), 0).clone()
+    return torch.as_strided(flat, tensor.size(), tensor.stride(), tensor.storage_offset())
 
 
 def _unchanged(now: torch.Tensor, then: torch.Tensor) -> bool:
@@ -159,15 +202,17 @@ def _storage_bytes(tensor: torch.Tensor) -> torch.Tensor:
     return torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(tensor.untyped_storage())
 
 
-def _signature_complaint(returned: Any, case: MergeCase) -> str:
-    if not (isinstance(returned, tuple | list) and len(returned) == 2):
-        return f"returned {type(returned).__name__}, wanted the pair (output, lse)"
-    output, lse = returned
-    dtype = FORMATS[case.out_dtype].torch_dtype
+def _signature_complaint(returned: Any, subject: Subject, case: MergeCase) -> str:
+    shapes = shapes_of(case, subject.convention)
+    if not isinstance(returned, dict):
+        wanted = "the pair (output, lse)" if "lse" in shapes else "the output alone"
+        return f"returned {type(returned).__name__}, wanted {wanted}"
+    dtypes = {"output": FORMATS[case.out_dtype].torch_dtype, "lse": torch.float32}
     device = case.segm_output.device
-    return _complaint("output", output, (case.T, case.H, case.R), dtype, device) or _complaint(
-        "lse", lse, (case.T, case.H), torch.float32, device
+    complaints = (
+        _complaint(name, returned[name], shape, dtypes[name], device) for name, shape in shapes.items()
     )
+    return next(filter(None, complaints), "")
 
 
 def _complaint(

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from verify.subjects.capabilities import Capabilities, capabilities_of
+from verify.subjects.convention import SEGMENTS, Convention
 from verify.subjects.declare import ATTRIBUTE
 
 # Names that need no path. The value is what anybody could have typed instead.
@@ -45,13 +46,22 @@ class Subject:
     source_sha256: str
     """Of the file that defines the function; empty when it has none."""
     merge: Callable[..., Any]
-    """Called as merge(segm_output, segm_max, segm_expsum, seq_lens, tile_size, out_dtype)."""
+    """Called as its convention says."""
     capabilities: Capabilities = field(default_factory=Capabilities)
     """What it supports and promises; everything unless it says otherwise."""
+    convention: Convention = SEGMENTS
+    """The form of its arguments and results."""
+
+    @property
+    def laws(self) -> frozenset[str]:
+        """The laws that it promises and its convention can say something of."""
+        return frozenset(self.capabilities.laws) - self.convention.silent_laws
 
     @property
     def takes_outputs(self) -> bool:
-        """Whether it can be handed its outputs, as `output=` and `lse=`."""
+        """Whether it can be handed its outputs, as `output=` and `lse=`; asked of the contract's own form."""
+        if self.convention != SEGMENTS:
+            return False
         try:
             names = inspect.signature(self.merge).parameters
         except (TypeError, ValueError):  # of something that does not tell
@@ -59,7 +69,7 @@ class Subject:
         return "output" in names and "lse" in names
 
 
-def load_subject(spec: str) -> Subject:
+def load_subject(spec: str, convention: Convention = SEGMENTS) -> Subject:
     """Import the kernel that `spec` names; raise SubjectError where it is none or declares nonsense."""
     path = NAMED.get(spec, spec)
     place, _, function = path.rpartition(":")
@@ -88,6 +98,7 @@ def load_subject(spec: str) -> Subject:
         source_sha256=_source_sha256(merge),
         merge=merge,
         capabilities=_capabilities(spec, path, module, function, merge),
+        convention=convention,
     )
 
 
