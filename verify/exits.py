@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from verify.campaign.pool import InternalError
 from verify.config import UsageError
+from verify.selftest import SelfTestError, check_metric
 from verify.subjects.load import SubjectError
 
 CLEAN, FOUND, USAGE, INTERNAL, NOTHING_JUDGED, INTERRUPTED = 0, 1, 2, 3, 5, 130
@@ -24,10 +25,14 @@ def say(text: str) -> None:
 
 
 def guarded(command: Callable[[], int]) -> int:
-    """Run a command's body; turn what it raises into one line on stderr and the documented exit code."""
+    """Run a command's body, once the suite's own metric has been tested; return the documented exit code.
+
+    What the body raises becomes one line on stderr.
+    """
     if sys.stderr is None:  # closed by the caller (`2>&-`); print would fall back to stdout
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     try:
+        check_metric()
         return command()
     except (UsageError, SubjectError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -35,8 +40,11 @@ def guarded(command: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         print("interrupted before anything was judged", file=sys.stderr)
         return INTERRUPTED
-    except InternalError as error:
-        print(f"{error}\ninternal error: nothing can be concluded about the kernel", file=sys.stderr)
+    except (SelfTestError, InternalError) as error:
+        lead, tail = (
+            ("self-test failed: ", "; ") if isinstance(error, SelfTestError) else ("", "\ninternal error: ")
+        )
+        print(f"{lead}{error}{tail}nothing can be concluded about the kernel", file=sys.stderr)
         return INTERNAL
     except BrokenPipeError:
         # Nobody reads stderr any more; the exit code still must not claim a verdict.
