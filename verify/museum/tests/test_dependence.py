@@ -40,7 +40,7 @@ def trials(piece: Piece, like: Exhibit, most: int) -> Iterator[Trial]:
         )
 
 
-def spoke(piece: Piece, like: Piece, law: str, most: int = 30) -> int:
+def spoke(piece: Piece, like: Exhibit, law: str, most: int = 30) -> int:
     """Return on which of its cases a law first speaks against a piece; −1 where it never does."""
     check = LAWS[law.removeprefix("law ")].check
     found = (n for n, trial in enumerate(trials(piece, like, most)) if check(trial).faults)
