@@ -190,6 +190,8 @@ def finding_lines(finding: Finding) -> list[str]:
         bound = f", bound {finding.bound:.6g}" if finding.bound is not None else ""
         steps = f", {finding.steps} steps" if finding.steps is not None else ""
         lines.append(f"error   {finding.ulp:.6g} ulp{steps}{bound}")
+    if finding.diagnosis:
+        lines.append(f"looks   {finding.diagnosis}"[:400])
     lines.append(f"replay  {finding.repro['command']}")
     return lines
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from fuzz.case import MergeCase
 from fuzz.formats import FORMATS, encode
 from verify.bounds.rows import rows_of
-from verify.campaign.findings import number_of, place
+from verify.campaign.row import number_of, place
 from verify.observed import Fault, decimal
 from verify.oracle.certificate import certify
 from verify.oracle.evaluate import evaluate

@@ -28,6 +28,7 @@ from verify.laws import LAWS
 from verify.options import (
     BOUNDS,
     BUDGET,
+    CONVENTION,
     DEVICE,
     DTYPE,
     EXITFIRST,
@@ -58,6 +59,7 @@ from verify.options import (
 
 OPTIONS = (
     KERNEL,
+    CONVENTION,
     BOUNDS,
     PROFILE,
     BUDGET,
@@ -169,6 +171,7 @@ def _plan(settings: Settings, argv: tuple[str, ...]) -> Plan:
         out=_out(settings),
         resume=settings["resume"] is not None,
         bounds=bounds_of(settings),
+        convention=settings["convention"],
         argv=argv,
         arguments=settings.arguments(leaving_out=_ANEW),
         config=settings.record(),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fuzz.recipe import Recipe
 from verify.campaign.outcome import Outcome
 
+_EASY = 1e-4  # a share of hard values that does not count
 _COMPARISON = 1 / 8  # of what the exact tier takes for a value, the comparing one takes so much
 
 
@@ -94,6 +95,11 @@ class Archive:
     def rarest(self) -> Cell | None:
         """Return the cell chosen and visited least: what lies beside it may never have been reached."""
         return min(self.cells.values(), key=lambda cell: (cell.chosen, cell.visits), default=None)
+
+    def easiest(self, strength: int) -> Cell | None:
+        """Return the cell chosen least of those whose mutants of a strength were easy, else the rarest."""
+        easy = (cell for cell in self.cells.values() if cell.hard.get(strength, 1.0) < _EASY)
+        return min(easy, key=lambda cell: (cell.chosen, cell.visits), default=None) or self.rarest()
 
 
 def _hard(outcome: Outcome) -> float:

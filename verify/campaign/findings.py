@@ -10,9 +10,8 @@ from pathlib import Path
 
 from fuzz.case import MergeCase
 from fuzz.files import save_case
-from fuzz.formats import FORMATS, encode
 from fuzz.recipe import Recipe, expand
-from reports.records import Finding, Number
+from reports.records import Finding
 from reports.serialize import write_text
 from reports.strata import case_order
 from verify.campaign.inline import Inline
@@ -21,13 +20,17 @@ from verify.campaign.outcome import Outcome
 from verify.campaign.plan import Plan
 from verify.campaign.pool import Pool
 from verify.campaign.progress import Progress
+from verify.campaign.row import number_of, place, proof_of, row_values, segments_of
 from verify.campaign.script import script_of
 from verify.campaign.shrink import shrink
-from verify.observed import Fault, FaultKind, decimal
+from verify.observed import Fault, FaultKind
+from verify.subjects.convention import SEGMENTS, Convention
+from verify.subjects.peers import CONVENTIONS
+from verify.subjects.recast import recast
 
 _ALL, _EACH = 1500, 300  # attempts at shrinking, of a run and of one finding: seconds, whatever was found
+_DIAGNOSED = 64  # groups, the most frequent, whose first case is run again to be diagnosed
 _LOST = 500  # attempts that one costs whose process is lost, after a minute if it hangs
-_SHOWN = 8  # segments of a row written out for people
 
 
 @dataclass(kw_only=True)
@@ -67,18 +70,23 @@ def write_findings(
 ) -> list[Finding]:
     """Shrink one case of every group in the pool and store it; without a pool it is stored as it was drawn.
 
-    Groups of one kind, detector and minimal shape become one finding, the most frequent first; once the
-    attempts are spent, the rarer ones are stored as they were drawn. So is a fault that costs a process,
-    by its exit or a hang: every attempt to shrink it would cost another.
+    Groups of one kind and detector that are consistent with the same hypothesis, or have one minimal shape,
+    become one finding, the most frequent first; once the attempts are spent, the rarer ones are stored as
+    they were drawn. So is a fault that costs a process, by its exit or a hang: every attempt to shrink it
+    would cost another.
     """
     attempts = Attempts(pool) if pool is not None else None
     found: dict[str, Finding] = {}
     ordered = sorted(groups.groups.values(), key=_order)
     for done, group in enumerate(ordered):
         progress(done, len(ordered), "findings shrunk")
-        case, fault, shrunk = _reduced(group, attempts)
-        name = _name(case, fault, shrunk=shrunk)
+        group.fault = _diagnosed(group, pool) if done < _DIAGNOSED else group.fault
+        name = _name_by_diagnosis(group.fault)
         known = found.get(name)
+        if known is None:
+            case, fault, shrunk = _reduced(group, attempts, CONVENTIONS[plan.convention])
+            name = name or _name(case, fault, shrunk=shrunk)
+            known = found.get(name)
         if known is None:
             found[name] = _finding(group, name, case, fault, shrunk, plan, folder)
         else:
@@ -87,14 +95,27 @@ def write_findings(
     return sorted(found.values(), key=lambda finding: -finding.similar)
 
 
+def _diagnosed(group: Group, pool: Pool | Inline | None) -> Fault:
+    """Return the group's fault with what it is consistent with: its case says more than a shrunk one."""
+    fault = group.fault
+    if pool is None or fault.lost_process or fault.detector != "oracle":
+        return fault
+    for again in pool.run_one(replace(group.job, stream=None, laws=(), diagnose=True)).faults:
+        if again.alike == fault.alike:
+            return replace(fault, diagnosis=again.diagnosis)
+    return fault
+
+
 def _order(group: Group) -> tuple[object, ...]:
     # The most frequent first; then as the cases came, also where shards are put together.
     return -group.count, group.job.rank, case_order(group.job.name), group.name
 
 
-def _reduced(group: Group, attempts: Attempts | None) -> tuple[MergeCase, Fault, bool]:
+def _reduced(
+    group: Group, attempts: Attempts | None, convention: Convention
+) -> tuple[MergeCase, Fault, bool]:
     source, fault = group.job.input, group.fault
-    case = expand(source) if isinstance(source, Recipe) else source
+    case = recast(expand(source) if isinstance(source, Recipe) else source, convention)
     if attempts is None or attempts.left <= 0 or fault.lost_process:
         return case, fault, False
     laws = tuple(law for law in group.job.laws if fault.detector == f"law {law}")
@@ -132,6 +153,14 @@ def _name(case: MergeCase, fault: Fault, *, shrunk: bool) -> str:
     return f"{fault.kind.value}-{hashlib.sha256(alike).hexdigest()[:10]}"
 
 
+def _name_by_diagnosis(fault: Fault) -> str:
+    """Name the finding of all faults that are consistent with the same; empty for one of no diagnosis."""
+    if not fault.diagnosis:
+        return ""
+    alike = "/".join((*fault.alike, fault.detector, fault.diagnosis))
+    return f"{fault.kind.value}-{hashlib.sha256(alike.encode(errors='replace')).hexdigest()[:10]}"
+
+
 def _about(group: Group) -> dict[str, int | str]:
     return {"group": group.name, "first": group.job.rank, "cases": group.count, "case": group.job.name}
 
@@ -143,8 +172,9 @@ def _finding(
     file = folder / f"{name}.safetensors"
     save_case(case, file)
     script = script_of(case, fault, plan.kernel, plan.device)
-    if script is not None:
+    if script is not None and plan.convention == SEGMENTS.name:
         write_text(file.with_suffix(".py"), script)
+    convention = CONVENTIONS[plan.convention]
     source = group.job.input
     recipe = source if isinstance(source, Recipe) else source.recipe
     return Finding(
@@ -167,6 +197,9 @@ def _finding(
         shrunk=shrunk,
         similar=group.count,
         groups=(_about(group),),
+        diagnosis=group.fault.diagnosis,
+        proof=proof_of(case, fault, convention),
+        segments=segments_of(case, fault, convention.base),
         repro={
             "file": str(file),
             "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
@@ -186,40 +219,8 @@ def _command(file: Path, fault: Fault, job: Job, plan: Plan) -> str:
         words += ["--timeout", f"{plan.timeout_s:g}"]
     if plan.bounds.name != "default":
         words += ["--bounds", plan.bounds.name]
+    if plan.convention != SEGMENTS.name:
+        words += ["--convention", plan.convention]
     if plan.device == "cuda":
         words += ["--device", "cuda"]
     return shlex.join(words)
-
-
-def place(fault: Fault) -> dict[str, int] | None:
-    """Name the coordinates of a fault."""
-    if fault.where is None:
-        return None
-    return dict(zip(("token", "head", "column"), fault.where, strict=False))
-
-
-def row_values(case: MergeCase, fault: Fault) -> dict[str, str]:
-    """Write out the inputs of the failing row, the first one where no row is named."""
-    token, head, column = (*(fault.where or ()), 0, 0, 0)[:3]
-    if not case.outputs:
-        return {}
-    rows = {
-        "m": case.segm_max[token, head],
-        "s": case.segm_expsum[token, head],
-        "o": case.segm_output[token, head, :, column],
-    }
-    active = f"tile {case.tile_size}: {int(case.active[token])} of {case.S} segments active"
-    written = {"L": f"{int(case.seq_lens[token])} ({active})", "dtype": case.out_dtype}
-    for name, row in rows.items():
-        shown = ", ".join(decimal(value) for value in row[:_SHOWN].tolist())
-        written[name] = f"[{shown}{f', … {case.S} in all' if case.S > _SHOWN else ''}]"
-    return written
-
-
-def number_of(value: float | None, fault: Fault, case: MergeCase, code: int | None = None) -> Number | None:
-    """Write a result of the fault's format in the three forms of a report; `code` are its bits if known."""
-    if value is None:
-        return None
-    fmt = FORMATS["float32" if fault.result == "lse" else case.out_dtype]
-    bits = encode(value, fmt) if code is None else code
-    return Number(dec=decimal(value), hex=value.hex(), bits=f"0x{bits:0{fmt.bits // 4}x}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from reports.regimes import Regime, RegimeKey
 from reports.strata import Stratum, StratumKey
 from verify.campaign.archive import Archive
 from verify.campaign.findings import Groups
@@ -46,6 +47,8 @@ class Gathered:
     """`cases` and `rows` on which each law was checked."""
     strata: dict[StratumKey, Stratum] = field(default_factory=dict)
     """The errors so far."""
+    regimes: dict[RegimeKey, Regime] = field(default_factory=dict)
+    """The same by number of segments and conditioning."""
     coverage: Counter[str] = field(default_factory=Counter)
     """Cases of each "family dtype"."""
     discovery: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
@@ -76,6 +79,9 @@ class Gathered:
             self.values_failed += stratum.failed
             known = self.strata.get(stratum.key)
             self.strata[stratum.key] = stratum if known is None else known.merged(stratum)
+        for regime in outcome.regimes:
+            before = self.regimes.get(regime.key)
+            self.regimes[regime.key] = regime if before is None else before.merged(regime)
         self.coverage[f"{outcome.family} {outcome.dtype}"] += 1
         if job.stream is not None:
             self.streams[job.stream.value] += 1

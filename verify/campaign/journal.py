@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from fuzz.recipe import Recipe
+from reports.regimes import Regime, RegimeKey
 from reports.strata import EDGES, Stratum, StratumKey
 from verify.campaign.jobs import Job, Stream
 from verify.campaign.outcome import Outcome, Reached
@@ -177,6 +178,8 @@ def record_of(outcome: Outcome) -> dict[str, Any]:
         plain["faults"] = [_fault_record(fault) for fault in outcome.faults]
     if outcome.strata:
         plain["strata"] = [_stratum_record(stratum) for stratum in outcome.strata]
+    if outcome.regimes:
+        plain["regimes"] = [_regime_record(regime) for regime in outcome.regimes]
     if outcome.cells:
         plain["cells"] = [
             [r.cell, r.margin, r.misrounded, r.parent.to_record() if r.parent else None]
@@ -190,6 +193,7 @@ def outcome_of(record: Mapping[str, Any]) -> Outcome:
     plain = {name: value for name, value in record.items() if name != "recipe"}
     plain["faults"] = tuple(_fault_of(item) for item in plain.get("faults", ()))
     plain["strata"] = tuple(_stratum_of(item) for item in plain.get("strata", ()))
+    plain["regimes"] = tuple(_regime_of(item) for item in plain.get("regimes", ()))
     plain["cells"] = tuple(
         Reached(
             cell=cell,
@@ -211,6 +215,16 @@ def _stratum_record(stratum: Stratum) -> dict[str, Any]:
 def _stratum_of(record: Mapping[str, Any]) -> Stratum:
     counts = tuple(int(record["counts"].get(str(bin_), 0)) for bin_ in range(len(EDGES) - 1))
     return Stratum(**{**record, "key": StratumKey(*record["key"]), "counts": counts})
+
+
+def _regime_record(regime: Regime) -> list[Any]:
+    return [*regime.key, *(getattr(regime, item.name) for item in fields(regime) if item.name != "key")]
+
+
+def _regime_of(record: list[Any]) -> Regime:
+    key, rest = record[: len(RegimeKey._fields)], record[len(RegimeKey._fields) :]
+    names = (item.name for item in fields(Regime) if item.name != "key")
+    return Regime(key=RegimeKey(*key), **dict(zip(names, rest, strict=True)))
 
 
 _FLOATS = ("got", "exact", "ulp", "bound")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fuzz.recipe import Recipe
+from reports.regimes import Regime
 from reports.strata import Stratum
 from verify.observed import Fault
 
@@ -39,6 +40,8 @@ class Outcome:
     """At most one per kind and result, and those of the laws."""
     strata: tuple[Stratum, ...] = ()
     """The measured errors of output and lse."""
+    regimes: tuple[Regime, ...] = ()
+    """The same by number of segments and conditioning."""
     values: int = 0
     """Values of output and lse that the oracle was asked for."""
     tiers: dict[str, int] = field(default_factory=dict)

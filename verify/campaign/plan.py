@@ -68,6 +68,8 @@ class Plan:
     """Whether to go on from the journal that lies there."""
     bounds: Bounds
     """What to judge by."""
+    convention: str
+    """The layout and the meaning of the kernel's arguments and results, as `--convention` names it."""
     argv: tuple[str, ...]
     """The command line, for the report."""
     arguments: tuple[str, ...]
@@ -88,4 +90,5 @@ class Plan:
             "shard": str(self.shard),
             "device": self.device,
             "bounds": self.bounds.sha256,
+            "convention": self.convention,
         }

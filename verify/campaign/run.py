@@ -57,7 +57,9 @@ def _kernel(plan: Plan) -> Pool | Inline:
     # On CPUs there is a worker for each core; one that has a GPU shares the cores with the other GPUs' only.
     cores = 1 if plan.device == "cpu" else max(1, (os.cpu_count() or 1) // len(plan.devices))
     settings = [
-        StationSettings(kernel=plan.kernel, device=device, bounds=plan.bounds, cores=cores)
+        StationSettings(
+            kernel=plan.kernel, device=device, bounds=plan.bounds, cores=cores, convention=plan.convention
+        )
         for device in plan.devices
     ]
     return Pool(settings, plan.timeout_s) if plan.isolated else Inline(settings[0])

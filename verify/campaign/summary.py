@@ -84,6 +84,7 @@ def summarise(
         bounds={"path": plan.bounds.file, "sha256": plan.bounds.sha256, "used": _numbers(plan)},
         totals=_totals(schedule, gathered, ending.elapsed_s),
         strata=tuple(sorted(gathered.strata.values(), key=lambda stratum: (-stratum.margin, stratum.key))),
+        regimes=tuple(gathered.regimes[key] for key in sorted(gathered.regimes)),
         findings=tuple(findings),
         coverage={
             "cases": _sorted(gathered.coverage),

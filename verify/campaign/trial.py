@@ -15,6 +15,7 @@ from verify.campaign.cells import Cells
 from verify.campaign.jobs import Job
 from verify.campaign.measure import strata_of
 from verify.campaign.outcome import Outcome
+from verify.campaign.regimes import regimes_of
 from verify.diagnosis import diagnose
 from verify.judge import Judged, judge, keeps_fp32
 from verify.laws import LAWS, Trial
@@ -82,6 +83,7 @@ class Bench:
             strata=strata_of(
                 judged, family=job.family, domain=case.domain.value, dtype=case.out_dtype, case=job.name
             ),
+            regimes=regimes_of(case, judged, exact, self.bounds.base, self.bounds.lse_base or Base.E),
             values=exact.output.kind.numel() + exact.lse.kind.numel(),
             tiers=exact.tiers,
             bits=exact.bits,

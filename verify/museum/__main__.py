@@ -25,6 +25,7 @@ from verify.museum.matrix import kill_matrix, missing
 from verify.museum.registry import EXHIBITS, SOUND
 from verify.museum.score import score, to_markdown
 from verify.options import DEVICE, GATES, OUT, QUIET, SEED, WORKERS, device_of, devices_of, settings_of
+from verify.subjects.convention import SEGMENTS
 
 OPTIONS = (SEED, DEVICE, WORKERS, OUT, GATES, QUIET)
 _HANG_S = 5.0  # no exhibit but those that hang takes so long for a case of the smoke profile
@@ -90,6 +91,7 @@ def _plan(settings: Settings) -> Plan:
         out=Path(settings["out"]),
         resume=False,
         bounds=load_bounds(),
+        convention=SEGMENTS.name,
         argv=(),
         arguments=(),
         config={},

@@ -29,6 +29,7 @@ def plan(**changes):
         "out": Path("unused"),
         "resume": False,
         "bounds": load_bounds(),
+        "convention": "segments",
         "argv": (),
         "arguments": (),
         "config": {},

@@ -69,7 +69,7 @@ def test_where_the_oracle_is_slow_fewer_mutants_are_made():
     easy, hard = sizes[:3], sizes[3:]
     assert easy[0] == hard[0] == easy[2] > 0
     assert easy[1] > 4 * easy[0]
-    assert hard[1] == hard[2] < easy[0] / 4
+    assert hard[1] == hard[2] <= easy[0] / 4
 
 
 def test_a_worker_tells_of_a_row_again_only_where_it_is_worse():
