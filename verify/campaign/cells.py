@@ -7,6 +7,8 @@ is. Edges are where arithmetic changes: 24 and 53 bits, the exponents at which f
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -20,6 +22,8 @@ _GAPS = (0.5, 12.0, 24.0, 53.0, 126.0, 150.0, 512.0)
 _ACTIVE = (0.5, 1.5, 4.5, 16.5, 64.5)
 _CANCELLED = (2.0, 12.0, 24.0, 53.0)  # bits
 _MOST = 16  # cells told of a case, the worst first
+_SIZES = (len(_GAPS) + 2, len(_CANCELLED) + 2, 5, len(_ACTIVE) + 2, 7)  # numbers that each coordinate has
+_FACTORS = tuple(math.prod(_SIZES[n + 1 :]) for n in range(len(_SIZES)))
 
 
 class Cells:
@@ -33,15 +37,14 @@ class Cells:
         if not case.outputs:
             return ()
         badness, column = _badness(judged.output).max(-1)
-        codes = _codes(case, column).cpu()
-        badness, column = torch.maximum(badness, _badness(judged.lse)).cpu(), column.cpu()
+        codes = _codes(case, column)
+        badness = torch.maximum(badness, _badness(judged.lse)).flatten()
         told = []
-        for code in torch.unique(codes.reshape(-1, codes.shape[-1]), dim=0):
-            here = (codes == code).all(-1)
-            token, head = divmod(int(torch.where(here, badness, -1.0).argmax()), case.H)
-            letters = (f"{letter}{int(n)}" for letter, n in zip("gcear", code, strict=True))
+        for code, row in _worst_rows(codes, badness):
+            where = divmod(row, case.H)
+            letters = (f"{letter}{n}" for letter, n in zip("gcear", code, strict=True))
             name = "-".join((case.out_dtype, *letters))
-            told.append((float(badness[token, head]), name, (token, head, int(column[token, head]))))
+            told.append((float(badness[row]), name, (*where, int(column[where]))))
         told.sort(reverse=True)
         return tuple(self._told(case, *entry) for entry in told[:_MOST])
 
@@ -63,6 +66,19 @@ def _badness(values: JudgedValues) -> Tensor:
     margin = (values.error.abs() / values.bound).clamp(max=_MISROUNDED / 2)
     worse = torch.where(values.steps != 0, _MISROUNDED, 0.0)
     return torch.where(values.number, margin + worse, 0.0)
+
+
+def _worst_rows(codes: Tensor, badness: Tensor) -> list[tuple[tuple[int, ...], int]]:
+    """Return each code that occurs and the first of its worst rows, of the worst codes 16."""
+    key = (codes.reshape(-1, len(_SIZES)) * torch.tensor(_FACTORS, device=codes.device)).sum(-1)
+    worst = torch.full((_SIZES[0] * _FACTORS[0],), -1.0, dtype=badness.dtype, device=key.device)
+    worst = worst.scatter_reduce(0, key, badness, "amax")
+    rows = torch.arange(len(key), device=key.device)
+    rows = torch.where(badness == worst[key], rows, len(key))
+    first = torch.full(worst.shape, len(key), device=key.device).scatter_reduce(0, key, rows, "amin")
+    most = worst.sort(descending=True, stable=True).indices[:_MOST]
+    found = [(int(code), int(first[code])) for code in most.tolist() if worst[code] >= 0]
+    return [(tuple(n // f % z for f, z in zip(_FACTORS, _SIZES, strict=True)), row) for n, row in found]
 
 
 def _codes(case: MergeCase, column: Tensor) -> Tensor:

@@ -47,7 +47,7 @@ PROFILES = {
     "ci": Profile(
         rounds=20,
         hunted=320,
-        hunted_outputs=1 << 22,
+        hunted_outputs=1 << 20,
         turns=1,
         budget_s=None,
         timeout_s=120.0,
