@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 import pytest
+import torch
 
 from fuzz.draw import draw_recipe
 from fuzz.mutation import mutants_of
 from fuzz.recipe import expand
 from verify.bounds import load_bounds
-from verify.campaign import hunt
+from verify.campaign import cells, hunt
 from verify.campaign.archive import Archive
 from verify.campaign.hunt import GENERATION, generation
 from verify.campaign.jobs import Job, Stream
@@ -109,6 +110,20 @@ def test_a_generation_is_the_same_whenever_its_archive_is():
     assert len({recipe.seed for _, recipe in first}) == GENERATION
 
 
+def test_of_every_cell_the_first_of_its_worst_rows_is_told():
+    torch.manual_seed(0)
+    codes = torch.stack([torch.randint(min(size, 3), (200,)) for size in cells._SIZES], -1)
+    codes[7] = torch.tensor([size - 1 for size in cells._SIZES])
+    badness = torch.randint(4, (200,)).double()
+    told = dict(cells._worst_rows(codes, badness))
+    assert len(told) == cells._MOST
+    for code, row in told.items():
+        same = [n for n in range(200) if tuple(codes[n].tolist()) == code]
+        assert row == max(same, key=lambda n: (badness[n], -n))
+    assert min(float(badness[row]) for row in told.values()) == 3.0
+    assert dict(cells._worst_rows(codes[7:8], badness[7:8])) == {tuple(codes[7].tolist()): 0}
+
+
 class Creeping(Merge):
     """Errs by up to 10 ulp where two maxima are 87.4 apart, by less the farther they are from that."""
 
@@ -134,7 +149,7 @@ def test_the_hunt_climbs_to_a_fault_that_hides(seed, monkeypatch):
         faults += outcome.faults
         archive.add(outcome)
     assert not faults
-    for first in range(0, 8 * GENERATION, GENERATION):
+    for first in range(0, 4 * GENERATION, GENERATION):
         for name, recipe in generation(chosen, archive, first):
             outcome = station.run(Job(name=name, input=recipe, stream=Stream.HUNT), expand(recipe))
             faults += outcome.faults
