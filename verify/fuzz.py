@@ -195,6 +195,11 @@ def _prepare(settings: Settings, out: Path) -> None:
                 f"--{flag} {str(target)!r}: wanted the name of a file{', or -' * (flag == 'json')}"
             )
         _check_writable(target.parent, f"--{flag}")
+        if shard_of_launch() is not None and settings["shard"].count > 1:
+            raise UsageError(
+                f"--{flag} {str(target)!r}: every process of the launcher would write it; leave it out, each "
+                f"writes its report below --out, and `python -m reports combine` makes one of them"
+            )
     if settings["html"] is not None and (missing := missing_for_html()):
         raise UsageError(f"--html: {missing}")
 

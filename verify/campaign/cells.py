@@ -15,6 +15,7 @@ from torch import Tensor
 from fuzz.case import MergeCase
 from fuzz.formats import FORMATS
 from fuzz.mutation import mutants_of
+from verify.bounds.rows import rows_of
 from verify.campaign.outcome import Reached
 from verify.judge import Judged, JudgedValues
 
@@ -83,24 +84,17 @@ def _worst_rows(codes: Tensor, badness: Tensor) -> list[tuple[tuple[int, ...], i
 
 def _codes(case: MergeCase, column: Tensor) -> Tensor:
     """Return the coordinates of each row's cell, [T, H, 5] int64."""
-    m, s = case.segm_max.double(), case.segm_expsum.double()
+    rows = rows_of(case)
     o = case.segm_output.gather(3, column[:, :, None, None].expand(-1, -1, case.S, 1))[..., 0].double()
-    active = case.active.to(m.device)
-    written = torch.arange(case.S, device=m.device) < active[:, None, None]
-    live = written & (m != -torch.inf) & ~((s == 0) & ~m.isnan())
-    top = torch.where(live, m, -torch.inf).amax(-1)
-    gap = top - torch.where(live, m, torch.inf).amin(-1)
-    weight = torch.where(live, torch.exp2(m - top[..., None]), 0.0)
-    parts = torch.where(live, o, 0.0) * weight
+    active = case.active.to(o.device)[:, None].expand(o.shape[:2])
+    parts = torch.where(rows.live, o, 0.0) * rows.weight
     total, size = parts.sum(-1), parts.abs().sum(-1)
-    y = total / (torch.where(live, s, 0.0) * weight).sum(-1)
-    cancelled = torch.log2(size / total.abs())
     codes = (
-        _bucket(gap, _GAPS),
-        _bucket(cancelled, _CANCELLED),
-        _empties(live.sum(-1), active[:, None]),
-        _bucket(active[:, None].expand(live.shape[:2]).double(), _ACTIVE),
-        _range(y.abs(), case.out_dtype),
+        _bucket(rows.gap.amax(-1), _GAPS),
+        _bucket(torch.log2(size / total.abs()), _CANCELLED),
+        _empties(rows.live.sum(-1), active),
+        _bucket(active.double(), _ACTIVE),
+        _range((total / rows.den).abs(), case.out_dtype),
     )
     return torch.stack(codes, -1)
 

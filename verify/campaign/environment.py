@@ -30,8 +30,8 @@ def describe_environment(device: str, variables: dict[str, str]) -> dict[str, An
         except metadata.PackageNotFoundError:
             versions[library] = "absent"
     where: dict[str, Any] = {"device": _processor(), "arch": platform.machine()}
-    if device == "cuda":
-        properties = torch.cuda.get_device_properties(0)
+    if torch.device(device).type == "cuda":
+        properties = torch.cuda.get_device_properties(torch.device(device))
         arch = getattr(properties, "gcnArchName", None) or f"sm_{properties.major}{properties.minor}"
         where = {"device": properties.name, "arch": arch, "driver": _driver()}
     return {**where, "cpus": os.cpu_count(), "versions": versions, "variables": variables}

@@ -74,7 +74,7 @@ def summarise(
             "exit_code": exit_code,
             "config": plan.config,
         },
-        environment=describe_environment(plan.device, loaded.variables),
+        environment=describe_environment(plan.devices[0], loaded.variables),
         subject=loaded.subject,
         oracle={
             "certified_fraction": sum(gathered.tiers.values()) / max(gathered.asked, 1),

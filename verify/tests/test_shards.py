@@ -134,3 +134,11 @@ def test_values_that_the_bounds_do_not_speak_of_are_not_judged(kernel, capsys):
     assert fuzz.main([*options, "--max-cases", "1", "--kernel", spec]) == 5
     assert capsys.readouterr().out.startswith("NOTHING JUDGED")
     assert sum(report().totals["out_of_domain"].values()) > 0
+
+
+def test_processes_of_a_launcher_do_not_write_one_file(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    assert fuzz.main(["--json", str(tmp_path / "all.json"), "--out", str(tmp_path)]) == 2
+    assert "every process of the launcher would write it" in capsys.readouterr().err
+    assert not list(tmp_path.glob("*.json"))
