@@ -11,7 +11,6 @@ from pathlib import Path
 from fuzz.families import DRAWN
 from fuzz.formats import FORMATS
 from reports.serialize import write_text
-from verify.bounds import load_bounds
 from verify.campaign.plan import Plan, Shard
 from verify.campaign.profiles import PROFILES
 from verify.campaign.schedule import CORPUS
@@ -23,11 +22,23 @@ from verify.museum.gates.page import to_markdown as gates_page
 from verify.museum.gates.run import complaints_of
 from verify.museum.matrix import kill_matrix, missing
 from verify.museum.registry import EXHIBITS, SOUND
-from verify.museum.score import score, to_markdown
-from verify.options import DEVICE, GATES, OUT, QUIET, SEED, WORKERS, device_of, devices_of, settings_of
+from verify.museum.score import lost_without, score, to_markdown
+from verify.options import (
+    BOUNDS,
+    DEVICE,
+    GATES,
+    OUT,
+    QUIET,
+    SEED,
+    WORKERS,
+    bounds_of,
+    device_of,
+    devices_of,
+    settings_of,
+)
 from verify.subjects.convention import SEGMENTS
 
-OPTIONS = (SEED, DEVICE, WORKERS, OUT, GATES, QUIET)
+OPTIONS = (SEED, BOUNDS, DEVICE, WORKERS, OUT, GATES, QUIET)
 _HANG_S = 5.0  # no exhibit but those that hang takes so long for a case of the smoke profile
 
 
@@ -58,16 +69,21 @@ def _main(argv: Sequence[str] | None) -> int:
             say(page)
         say(summary(pieces, complaints))
     for name in result.alive:
-        say(f"ALIVE {name}: {pieces[name].sentence}")
+        spoke = f", though {', '.join(matrix[name].first)} spoke" if matrix[name].first else ""
+        say(f"ALIVE {name}{spoke}: {pieces[name].sentence}")
+    untested = [detector for detector, faults in lost_without(pieces, matrix).items() if not faults]
+    for detector in untested:
+        say(f"UNTESTED {detector}: no fault that it alone is there for was noticed by it")
     for name in result.false_alarms:
         say(f"FALSE ALARM {name}: {', '.join(f'{d} in {case}' for d, case in matrix[name].first.items())}")
+    clean = result.clean and not untested
     say(
-        f"{'PASS' if result.clean else 'FAIL'} museum faults {len(result.killed)} of "
+        f"{'PASS' if clean else 'FAIL'} museum faults {len(result.killed)} of "
         f"{len(result.killed) + len(result.alive)} noticed, sound kernels {len(result.accepted)} of "
         f"{len(result.accepted) + len(result.false_alarms)} accepted, not run {len(not_run)}, "
-        f"seed {plan.seed}, {time.perf_counter() - begun:.0f} s"
+        f"bounds {plan.bounds.name}, seed {plan.seed}, {time.perf_counter() - begun:.0f} s"
     )
-    return CLEAN if result.clean else FOUND
+    return CLEAN if clean else FOUND
 
 
 def _plan(settings: Settings) -> Plan:
@@ -90,7 +106,7 @@ def _plan(settings: Settings) -> Plan:
         stop_at_first=False,
         out=Path(settings["out"]),
         resume=False,
-        bounds=load_bounds(),
+        bounds=bounds_of(settings),
         convention=SEGMENTS.name,
         argv=(),
         arguments=(),

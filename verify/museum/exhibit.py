@@ -34,6 +34,7 @@ class Wing(StrEnum):
     WRITES = "unwritten and racing outputs"
     DEPENDENCE = "determinism and batch dependence"
     ORDER = "order of addition"
+    ALGEBRA = "algebra of a mean"
     SIDE_EFFECTS = "side effects"
     PROCESS = "process faults"
 

@@ -225,7 +225,7 @@ order_by_head = _exhibit(
 order_by_longest_row = _exhibit(
     "order_by_longest_row",
     OrderByLongestRow(),
-    *("law neighbours", "law batch", "law strides"),
+    *("law batch", "law neighbours", "law strides"),
     thread="aiter#4378",
     tokens=4,
     heads=2,

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import TypeVar
 
 from verify.museum import (
+    algebra,
     dependence,
     empties,
     exact,
@@ -44,6 +45,7 @@ _TORCH = (
         writes,
         dependence,
         order,
+        algebra,
     ),
     *(side_effects, process, sound, exact),
 )

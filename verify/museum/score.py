@@ -15,9 +15,9 @@ class Score:
     """How the suite did in the museum."""
 
     killed: tuple[str, ...]
-    """Faults that a detector of their label noticed."""
+    """Faults that the detector noticed which they are there to test."""
     alive: tuple[str, ...]
-    """Faults that none did."""
+    """Faults that it did not, whatever else spoke."""
     false_alarms: tuple[str, ...]
     """Sound kernels that something was said against."""
     accepted: tuple[str, ...]
@@ -30,25 +30,40 @@ class Score:
 
 
 def score(pieces: Mapping[str, Piece], matrix: Mapping[str, Kills], without: Collection[str] = ()) -> Score:
-    """Count, as if the detectors `without` did not exist."""
+    """Count, as if the detectors `without` did not exist.
+
+    A fault is noticed when the detector that it is there to test, the first of its label, has spoken.
+    """
     parts: dict[str, list[str]] = {"killed": [], "alive": [], "false_alarms": [], "accepted": []}
     for name, kills in matrix.items():
         piece = pieces[name]
         said = [detector for detector in kills.first if detector not in without]
         if isinstance(piece, Exhibit):
-            noticed = any(detector in piece.detectors for detector in said)
-            parts["killed" if noticed else "alive"].append(name)
+            parts["killed" if piece.detectors[0] in said else "alive"].append(name)
         else:
             parts["false_alarms" if said else "accepted"].append(name)
     return Score(**{part: tuple(names) for part, names in parts.items()})
 
 
-def irreplaceable(pieces: Mapping[str, Piece], matrix: Mapping[str, Kills]) -> dict[str, int]:
-    """Return for each detector how many faults nothing else noticed."""
+def lost_without(pieces: Mapping[str, Piece], matrix: Mapping[str, Kills]) -> dict[str, int]:
+    """Return for each detector how many faults fewer would be noticed without it."""
     whole = len(score(pieces, matrix).killed)
     return {
         detector: whole - len(score(pieces, matrix, without=(detector,)).killed) for detector in DETECTORS
     }
+
+
+def irreplaceable(pieces: Mapping[str, Piece], matrix: Mapping[str, Kills]) -> dict[str, int]:
+    """Return for each detector how many faults no other detector of their labels spoke on."""
+    alone = dict.fromkeys(DETECTORS, 0)
+    for name, kills in matrix.items():
+        piece = pieces[name]
+        spoke = [
+            detector for detector in kills.first if isinstance(piece, Exhibit) and detector in piece.detectors
+        ]
+        if len(spoke) == 1:
+            alone[spoke[0]] += 1
+    return alone
 
 
 def to_markdown(pieces: Mapping[str, Piece], matrix: Mapping[str, Kills], not_run: Mapping[str, str]) -> str:
@@ -70,7 +85,7 @@ def to_markdown(pieces: Mapping[str, Piece], matrix: Mapping[str, Kills], not_ru
         for name, kills in matrix.items()
         if isinstance(piece := pieces[name], Sound)
     ]
-    alone = irreplaceable(pieces, matrix)
+    alone, lost = irreplaceable(pieces, matrix), lost_without(pieces, matrix)
     spoke = {
         detector: sum(
             detector in kills.first for name, kills in matrix.items() if isinstance(pieces[name], Exhibit)
@@ -81,8 +96,8 @@ def to_markdown(pieces: Mapping[str, Piece], matrix: Mapping[str, Kills], not_ru
         "# The museum",
         "## Detectors",
         table(
-            ("detector", "faults noticed", "that nothing else noticed"),
-            [(detector, str(spoke[detector]), str(alone[detector])) for detector in DETECTORS],
+            ("detector", "spoke on faults", "lost without it", "that nothing else spoke on"),
+            [(d, str(spoke[d]), str(lost[d]), str(alone[d])) for d in DETECTORS],
         ),
         "## Sound kernels",
         table(("kernel", "bounds", "cases", "complaints"), kept),

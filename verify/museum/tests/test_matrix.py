@@ -10,7 +10,7 @@ from verify.museum import __main__ as command
 from verify.museum.exhibit import DETECTORS
 from verify.museum.matrix import Kills, kill_matrix, missing
 from verify.museum.registry import EXHIBITS, SOUND
-from verify.museum.score import irreplaceable, score, to_markdown
+from verify.museum.score import irreplaceable, lost_without, score, to_markdown
 from verify.tests.plans import plan
 
 PIECES = {
@@ -27,6 +27,7 @@ MATRIX = {
     "exits_without_keys": Kills(first={"oracle": "0/1"}, cases=3),
     "in_order": Kills(first={"law hull": "0/2"}, cases=3),
 }
+PERFECT = {name: Kills(first={piece.detectors[0]: "0/1"}, cases=3) for name, piece in EXHIBITS.items()}
 
 
 def test_a_fault_is_killed_by_a_detector_of_its_label_alone():
@@ -39,11 +40,19 @@ def test_a_fault_is_killed_by_a_detector_of_its_label_alone():
 
 def test_without_a_detector_the_score_is_lower():
     assert score(PIECES, MATRIX, without=("marker",)).killed == ("no_guard",)
+    lost = lost_without(PIECES, MATRIX)
+    assert set(lost) == set(DETECTORS)
+    assert {detector for detector, faults in lost.items() if faults} == {"oracle", "marker"}
     alone = irreplaceable(PIECES, MATRIX)
     assert set(alone) == set(DETECTORS)
     assert {detector for detector, faults in alone.items() if faults} == {"marker"} | (
         set() if "law empties" in EXHIBITS["no_guard"].detectors else {"oracle"}
     )
+
+
+@pytest.mark.parametrize("detector", DETECTORS)
+def test_every_detector_is_what_some_fault_is_there_for(detector):
+    assert lost_without(EXHIBITS, PERFECT)[detector] > 0
 
 
 def test_the_page_names_every_piece_and_what_was_not_run():
@@ -82,8 +91,20 @@ def test_the_command_fails_where_a_fault_is_not_noticed(monkeypatch, tmp_path, c
     assert command.main(["-q", "--out", str(tmp_path)]) == 1
     last = capsys.readouterr().out.splitlines()[-1]
     assert re.match(
-        r"FAIL museum faults 2 of 4 noticed, sound kernels 0 of 1 accepted, not run \d+, seed 0", last
+        r"FAIL museum faults 2 of 4 noticed, sound kernels 0 of 1 accepted, not run \d+, bounds default, seed",
+        last,
     )
-    clean = {name: MATRIX[name] for name in ("no_guard", "last_column_skipped")}
-    monkeypatch.setattr(command, "kill_matrix", lambda pieces, plan: clean)
+    monkeypatch.setattr(command, "kill_matrix", lambda pieces, plan: PERFECT)
     assert command.main(["-q", "--out", str(tmp_path)]) == 0
+
+
+@pytest.mark.parametrize("detector", DETECTORS)
+def test_the_command_fails_without_any_one_detector(detector, monkeypatch, tmp_path, capsys):
+    """A detector that has gone silent cannot hide behind the others: some fault is there for it alone."""
+    silent = {
+        name: Kills(first={d: case for d, case in kills.first.items() if d != detector}, cases=3)
+        for name, kills in PERFECT.items()
+    }
+    monkeypatch.setattr(command, "kill_matrix", lambda pieces, plan: silent)
+    assert command.main(["-q", "--out", str(tmp_path)]) == 1
+    assert f"UNTESTED {detector}:" in capsys.readouterr().out
