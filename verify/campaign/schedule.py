@@ -109,12 +109,15 @@ class Schedule:
             yield _job(name, recipe, Stream.HUNT, number, ())
 
     def _laws(self, number: int) -> tuple[str, ...]:
-        """Return the law whose turn it is: within a round each comes up, and each family meets them all."""
+        """Return the law whose turn it is: in a round each meets every format, each family meets them all.
+
+        Formats go up as the turns do (`combination_of`) and laws down: going one way they would go in step.
+        """
         laws = self._plan.laws
         if not laws:
             return ()
         turn, family = divmod(number, len(DRAWN))
-        return (laws[(family + turn + turn // len(laws)) % len(laws)],)
+        return (laws[(family - turn - turn // len(laws)) % len(laws)],)
 
 
 def _job(name: str, source: Recipe | MergeCase, stream: Stream, number: int, laws: tuple[str, ...]) -> Job:

@@ -34,14 +34,18 @@ class Evidence:
         )
         """The place of a variant whose rows stand where they stood."""
 
-    def sensitive(self) -> Trial:
+    def sensitive(self, changed: MergeCase | None = None, said: str = "") -> Trial:
         """Return the trial to compare with: of the case in which half of the rows feel the order of addition.
 
-        It is the trial as it was where no row can, or where that call brings nothing to compare with.
+        `changed` is the case to start from, where it is another than the trial's; `said` is what was changed.
+        It is the trial as it was where nothing changes, or where that call brings nothing to compare with.
         """
-        case = sensitive_to_order(self._trial.case, self._trial.seed)
-        called = None if case is None else self._called(case, said := "sums that cancel in some rows")
-        if case is not None and called is not None and called.returned is not None:
+        case = self._trial.case if changed is None else changed
+        cancelling = sensitive_to_order(case, self._trial.seed)
+        if cancelling is not None:
+            case, said = cancelling, " and ".join(filter(None, (said, "sums that cancel in some rows")))
+        called = self._called(case, said) if said else None
+        if called is not None and called.returned is not None:
             self._trial = replace(
                 self._trial,
                 case=case,

@@ -23,6 +23,7 @@ from verify.campaign.plan import Shard
 from verify.campaign.pool import WorkersLostError
 from verify.campaign.profiles import PROFILES
 from verify.campaign.schedule import Schedule
+from verify.laws import LAWS
 from verify.observed import Fault, FaultKind
 from verify.tests.plans import plan
 
@@ -155,6 +156,13 @@ def test_the_number_of_planned_cases_is_known_without_making_them(families, dtyp
     scheduled = sum(1 for batch in schedule.batches() for _ in batch)
     hunted = PROFILES["smoke"].hunted if "hunt" in families and max_cases is None else 0
     assert schedule.planned() == scheduled + hunted  # an empty archive has nothing to hunt from
+
+
+def test_the_shortest_run_checks_every_law_on_every_format():
+    chosen = plan(families=tuple(DRAWN), laws=tuple(LAWS), max_cases=None, profile=PROFILES["smoke"])
+    jobs = itertools.chain.from_iterable(Schedule(chosen, Archive()).batches())
+    met = {(law, job.input.dtype) for job in jobs for law in job.laws}
+    assert met == set(itertools.product(LAWS, FORMATS))
 
 
 def test_a_given_number_of_cases_is_not_cut_short_by_the_profile(monkeypatch, tmp_path):

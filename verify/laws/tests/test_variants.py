@@ -28,7 +28,7 @@ def test_the_seed_decides_the_variants(law):
         assert (variant.S, variant.R, variant.tile_size) == (case.S, case.R, case.tile_size)
         assert (variant.out_dtype, variant.domain) == (case.out_dtype, case.domain)
         assert variant.recipe is None
-    if law not in ("repeat", "hull", "empties", "outputs"):
+    if law not in ("repeat", "hull", "outputs"):
         others = [bits(variant) for seed in range(4, 9) for variant in variants(law, case, seed=seed)]
         assert any(other not in [bits(variant) for variant in first] for other in others)
 
@@ -166,6 +166,18 @@ def test_tail_and_empties_touch_only_what_they_say():
             if len(found) == 2:
                 assert bits(found[0]) != bits(found[1])
         assert changed > 2
+
+
+def test_where_nothing_is_empty_a_segment_of_each_row_is_emptied_first():
+    source = ordinary(segments=6)
+    case, found = compared("empties", source)
+    before, after = segments_of(source), segments_of(case)
+    assert not before.empty.any()
+    assert (after.empty.sum(-1) == 1).all()
+    assert torch.equal(after.empty | after.live, before.live)
+    assert len(found) == 2
+    alone = ordinary(segments=1)
+    assert checked("empties", HONEST, alone).rows == 0
 
 
 def test_neighbours_keeps_every_row_once_and_spoils_the_others():

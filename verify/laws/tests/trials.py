@@ -15,6 +15,7 @@ from fuzz.draw import draw_recipe
 from fuzz.recipe import expand
 from verify.bounds import Bounds, load_bounds
 from verify.laws import LAWS, Called, Trial
+from verify.laws.conditions import segments_of
 from verify.laws.order import sensitive_to_order
 from verify.museum.honest import Merge
 from verify.subjects.call import call_subject
@@ -131,4 +132,6 @@ def compared(law: str, case: MergeCase, **how: Any) -> tuple[MergeCase, list[Mer
     assert LAWS[law].check(replace(trial, call=call)).faults == ()
     bitwise = law in BITWISE or (trial.exact and law in BITWISE_IF_EXACT)
     with_order = bitwise and bool(seen) and sensitive_to_order(case, trial.seed) is not None
-    return (seen[0], seen[1:]) if with_order else (case, seen)
+    # Where nothing is empty, that law empties a segment of each row first.
+    with_empty = law == "empties" and bool(seen) and not bool(segments_of(case).empty.any())
+    return (seen[0], seen[1:]) if with_order or with_empty else (case, seen)
