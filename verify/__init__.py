@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from verify.asserting import assert_merge
-    from verify.checking import check
+    from verify.testing.asserting import assert_merge
+    from verify.testing.checking import check
 
 __all__ = ["assert_merge", "check"]
 
 # Imported when they are first asked for: each brings torch, and pytest loads the plugin wherever it runs.
-_LAZY = {"assert_merge": "verify.asserting", "check": "verify.checking"}
+_LAZY = {"assert_merge": "verify.testing.asserting", "check": "verify.testing.checking"}
 
 
 def complaint(names: tuple[str, ...] = ("fuzz", "reports", "mla_merge")) -> str:

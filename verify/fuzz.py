@@ -21,11 +21,10 @@ from verify.campaign.profiles import PROFILES
 from verify.campaign.progress import progress_shown
 from verify.campaign.run import run_campaign
 from verify.campaign.schedule import CORPUS, HUNT
-from verify.config import Settings, UsageError
-from verify.exits import guarded, say
-from verify.launched import shard_of_launch
-from verify.laws import LAWS
-from verify.options import (
+from verify.cli.config import Settings, UsageError
+from verify.cli.exits import guarded, say
+from verify.cli.launched import shard_of_launch
+from verify.cli.options import (
     BOUNDS,
     BUDGET,
     CONVENTION,
@@ -51,11 +50,9 @@ from verify.options import (
     TIMEOUT,
     VERBOSE,
     WORKERS,
-    bounds_of,
-    device_of,
-    devices_of,
-    settings_of,
 )
+from verify.cli.settings import bounds_of, device_of, devices_of, settings_of
+from verify.laws import LAWS
 
 OPTIONS = (
     KERNEL,

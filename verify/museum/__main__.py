@@ -14,8 +14,11 @@ from reports.serialize import write_text
 from verify.campaign.plan import Plan, Shard
 from verify.campaign.profiles import PROFILES
 from verify.campaign.schedule import CORPUS
-from verify.config import Settings
-from verify.exits import CLEAN, FOUND, guarded, say
+from verify.cli.config import Settings
+from verify.cli.exits import CLEAN, FOUND, guarded, say
+from verify.cli.options import BOUNDS, DEVICE, OUT, QUIET, SEED, WORKERS
+from verify.cli.settings import bounds_of, device_of, devices_of, settings_of
+from verify.cli.special import GATES
 from verify.laws import LAWS
 from verify.museum.gates.page import summary
 from verify.museum.gates.page import to_markdown as gates_page
@@ -23,19 +26,6 @@ from verify.museum.gates.run import complaints_of
 from verify.museum.matrix import kill_matrix, missing
 from verify.museum.registry import EXHIBITS, SOUND
 from verify.museum.score import lost_without, score, to_markdown
-from verify.options import (
-    BOUNDS,
-    DEVICE,
-    GATES,
-    OUT,
-    QUIET,
-    SEED,
-    WORKERS,
-    bounds_of,
-    device_of,
-    devices_of,
-    settings_of,
-)
 from verify.subjects.convention import SEGMENTS
 
 OPTIONS = (SEED, BOUNDS, DEVICE, WORKERS, OUT, GATES, QUIET)

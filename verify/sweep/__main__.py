@@ -15,26 +15,11 @@ from verify.bounds import Bounds
 from verify.campaign.environment import describe_environment, describe_tool, relevant_variables
 from verify.campaign.interrupts import no_interrupt
 from verify.campaign.progress import progress_shown
-from verify.config import Option, Settings, UsageError
-from verify.exits import CLEAN, FOUND, INTERRUPTED, NOTHING_JUDGED, guarded, say
-from verify.options import (
-    BOUNDS,
-    BUDGET,
-    DEVICE,
-    DTYPE,
-    FULL,
-    KERNEL,
-    LIST,
-    OUT,
-    PROBE,
-    QUIET,
-    RESUME,
-    SEED,
-    SUBSET,
-    bounds_of,
-    device_of,
-    settings_of,
-)
+from verify.cli.config import Option, Settings, UsageError
+from verify.cli.exits import CLEAN, FOUND, INTERRUPTED, NOTHING_JUDGED, guarded, say
+from verify.cli.options import BOUNDS, BUDGET, DEVICE, DTYPE, KERNEL, LIST, OUT, QUIET, RESUME, SEED
+from verify.cli.settings import bounds_of, device_of, settings_of
+from verify.cli.special import FULL, PROBE, SUBSET
 from verify.subjects.load import Subject, load_subject
 from verify.sweep.page import MAP_SCHEMA, SCHEMA, faults_of, plain, to_data, to_maps, to_table
 from verify.sweep.plan import Plan

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reports.serialize import write_text
-from verify.config import UsageError
+from verify.cli.config import UsageError
 from verify.sweep.tally import Tally, from_record, to_record
 
 SCHEMA = "mla-merge-sweep-state/1"

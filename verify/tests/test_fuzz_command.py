@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
+import verify.replay.__main__ as replay
 from fuzz.corpus import corpus_files
 from fuzz.families import DRAWN
 from fuzz.formats import FORMATS
 from reports.serialize import from_json
-from verify import fuzz, replay
+from verify import fuzz
 from verify.campaign import findings
 from verify.campaign.profiles import PROFILES
 from verify.laws import LAWS

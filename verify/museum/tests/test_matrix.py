@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
+from verify.campaign.tests.plans import plan
 from verify.laws import LAWS
 from verify.museum import __main__ as command
 from verify.museum.exhibit import DETECTORS
 from verify.museum.matrix import Kills, kill_matrix, missing
 from verify.museum.registry import EXHIBITS, SOUND
 from verify.museum.score import irreplaceable, lost_without, score, to_markdown
-from verify.tests.plans import plan
 
 PIECES = {
     **{

@@ -14,7 +14,7 @@ from fuzz.corpus import load_corpus
 from fuzz.formats import FORMATS
 from verify.bounds import load_bounds
 from verify.campaign.pool import InternalError
-from verify.config import UsageError
+from verify.cli.config import UsageError
 from verify.sweep import __main__ as command
 from verify.sweep import plan as planning
 from verify.sweep import worst

@@ -1,0 +1,1 @@
+"""What the commands have in common: settings and their sources, exit codes, the test of the suite itself."""

@@ -1,0 +1,1 @@
+"""What changed between two reports, or two revisions of a kernel."""

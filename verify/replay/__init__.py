@@ -1,0 +1,1 @@
+"""One case run again and explained, made smaller, made a test."""
