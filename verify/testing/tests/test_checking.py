@@ -162,7 +162,8 @@ def test_triton_in_another_mode_is_one_line(monkeypatch):
 
 
 def test_the_mode_is_that_in_which_triton_was_imported():
-    said = "from verify.testing.here import imported_mode as mode\nassert mode() is None\nimport os, triton.language\n"
+    said = "from verify.testing.here import imported_mode as mode\nassert mode() is None\n"
+    said += "import os, triton.language\n"
     said += "os.environ['TRITON_INTERPRET'] = '1'\nprint(mode())"
     variables = {**os.environ, "PYTHONPATH": str(ROOT), "TRITON_INTERPRET": "0"}
     done = subprocess.run(
