@@ -34,6 +34,9 @@ def annotate(report: Report) -> list[str]:
     lines = []
     if verdict_word(report) not in ("PASS", "FAIL"):
         lines.append(_line("error", report.run["status"], verdict_line(report)))
+    elif report.run["exit_code"] == 1 and report.notes:
+        # What a gate or a ledger of known faults holds against the report, whatever was found.
+        lines.append(_line("error", "the run", "\n".join(report.notes)))
     findings = sorted(report.findings, key=lambda finding: bool(finding.issue))
     most = ANNOTATIONS - len(lines)
     shown = findings if len(findings) <= most else findings[: most - 1]

@@ -11,7 +11,7 @@ from fuzz.families import DRAWN, FAMILIES
 from fuzz.formats import FORMATS
 from reports.markdown import finding_lines, to_markdown, verdict_line
 from reports.records import Report
-from reports.render import missing_for_html, publish
+from reports.render import publish
 from reports.serialize import to_json, write_text
 from verify.campaign.interrupts import no_interrupt
 from verify.campaign.journal import NAME as JOURNAL
@@ -52,6 +52,7 @@ from verify.cli.options import (
     WORKERS,
 )
 from verify.cli.settings import bounds_of, device_of, devices_of, settings_of
+from verify.cli.targets import check_targets, check_writable
 from verify.laws import LAWS
 
 OPTIONS = (
@@ -177,40 +178,13 @@ def _plan(settings: Settings, argv: tuple[str, ...]) -> Plan:
 
 def _prepare(settings: Settings, out: Path) -> None:
     """Fail before hours of work, not after, and leave no earlier verdict that could be taken for this one."""
-    _check_writable(out, "--out")
+    check_writable(out, "--out")
     for name in _WRITTEN:
         try:
             (out / name).unlink(missing_ok=True)
         except OSError as error:
             raise UsageError(f"--out {out}: {name} cannot be replaced ({error.strerror})") from None
-    for flag in _FILES:
-        if settings[flag] is None or (flag == "json" and settings[flag] == "-"):
-            continue
-        target = Path(settings[flag])
-        if target.is_dir() or not target.name:
-            raise UsageError(
-                f"--{flag} {str(target)!r}: wanted the name of a file{', or -' * (flag == 'json')}"
-            )
-        _check_writable(target.parent, f"--{flag}")
-        if shard_of_launch() is not None and settings["shard"].count > 1:
-            raise UsageError(
-                f"--{flag} {str(target)!r}: every process of the launcher would write it; leave it out, each "
-                f"writes its report below --out, and `python -m reports combine` makes one of them"
-            )
-    if settings["html"] is not None and (missing := missing_for_html()):
-        raise UsageError(f"--html: {missing}")
-
-
-def _check_writable(folder: Path, flag: str) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / ".writable"
-        probe.write_text("")
-        probe.unlink()
-    except OSError as error:
-        raise UsageError(
-            f"{flag} {folder}: cannot write there ({error.strerror}); name another folder"
-        ) from None
+    check_targets(settings, _FILES)
 
 
 def _print_list() -> None:

@@ -67,6 +67,9 @@ class Settings:
     def __getitem__(self, name: str) -> Any:
         return self._settings[name].value
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._settings
+
     def lines(self) -> list[str]:
         """Return one line per option: value and source."""
         width = max(len(name) for name in self._settings)

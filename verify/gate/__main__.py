@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from reports.markdown import to_markdown, verdict_line
 from reports.records import Report
+from reports.render import publish
 from reports.serialize import read_report, to_json, write_text
 from verify import fuzz
 from verify.bounds import DEFAULT_BOUNDS, FP32_BOUNDS
@@ -21,10 +23,14 @@ from verify.cli.exits import CLEAN, FOUND, INTERNAL, INTERRUPTED, NOTHING_JUDGED
 from verify.cli.options import (
     BOUNDS,
     BUDGET,
+    CONVENTION,
     DEVICE,
     DTYPE,
     FAMILY,
+    GITHUB,
+    HTML,
     ISOLATE,
+    JUNIT,
     KERNEL,
     LAW,
     MAX_CASES,
@@ -38,12 +44,17 @@ from verify.cli.options import (
 from verify.cli.required import device_complaint
 from verify.cli.settings import bounds_of, ledger_of, settings_of
 from verify.cli.special import BASELINE, LEDGER, LOOSEN, MIN_OUTPUTS, REQUIRE_DEVICE, UPDATE_BOUNDS
-from verify.gate.criteria import CHECKS, Complaint, Wanted, complaints, numbers_of, other_numbers
-from verify.gate.ratchet import measure, ratchet, read_measured, rewritten
+from verify.cli.targets import check_targets
+from verify.gate.criteria import complaints, numbers_of, other_numbers
+from verify.gate.measured import read_measured
+from verify.gate.screen import screen, title, told
+from verify.gate.update import updated
+from verify.gate.wanted import Complaint, Wanted
 from verify.ledger import waive
 
 _RUN = (
     KERNEL,
+    CONVENTION,
     replace(PROFILE, default="ci"),
     BUDGET,
     MAX_CASES,
@@ -57,10 +68,9 @@ _RUN = (
     TIMEOUT,
     OUT,
 )
-_GATE = (LEDGER, BASELINE, MIN_OUTPUTS, REQUIRE_DEVICE, UPDATE_BOUNDS, LOOSEN, QUIET)
+_GATE = (LEDGER, BASELINE, MIN_OUTPUTS, REQUIRE_DEVICE, UPDATE_BOUNDS, LOOSEN, HTML, JUNIT, GITHUB, QUIET)
+_FILES = ("html", "junit")
 OPTIONS = (*_RUN, BOUNDS, *_GATE)
-_SHOWN = 3  # complaints of each criterion: all of them must fit a screen
-_WIDTH = 240
 
 
 def main(argv: Sequence[str] | None = None, today: date | None = None) -> int:
@@ -76,6 +86,7 @@ def _main(argv: list[str], today: date) -> int:
         raise UsageError(
             "--loosen REASON: wanted together with --update-bounds, and a reason that says something"
         )
+    check_targets(settings, _FILES)
     bounds, ledger, baseline = bounds_of(settings), ledger_of(settings), None
     file = {"default": DEFAULT_BOUNDS, "fp32": FP32_BOUNDS}.get(bounds.name, Path(bounds.name))
     try:
@@ -96,7 +107,6 @@ def _main(argv: list[str], today: date) -> int:
         report = waive(report, ledger, today=today)
         if place is None:
             write_text(settings["out"] / "report.json", to_json(report))
-            write_text(settings["out"] / "summary.md", to_markdown(report))
     wanted = Wanted(
         bounds=bounds,
         measured=measured,
@@ -106,14 +116,21 @@ def _main(argv: list[str], today: date) -> int:
         folder=settings["out"] if place is None else place.parent,
     )
     found = complaints(report, wanted)
-    lines = [_title(report, settings)]
+    lines = [title(report, settings)]
     if settings["update-bounds"]:
-        wanted, found, lines = _updated(report, wanted, found, file, settings["loosen"], lines)
-    lines += _screen(found, report, settings)
+        wanted, found, lines = updated(report, wanted, found, file, settings["loosen"], lines)
+    lines += screen(found, report, settings)
     if not settings["quiet"]:
         say("\n".join(lines))
     code = _exit_code(report, found)
-    say(verdict_line(replace(report, run={**report.run, "exit_code": code})))
+    report = told(report, found, code)
+    if place is None:
+        write_text(settings["out"] / "summary.md", to_markdown(report, baseline))
+    files = {name: settings[name] for name in _FILES}
+    github = settings["github"]
+    for line in publish(report, **files, to_github=github, baseline=baseline, environment=os.environ):
+        print(line, file=sys.stderr)
+    say(verdict_line(report))
     return code
 
 
@@ -158,89 +175,8 @@ def _run(settings: Settings) -> Report | int:
         words.append(f"--profile={settings['profile']}")
     # What it found is told below, on one screen; its progress goes to stderr as ever.
     with redirect_stdout(io.StringIO()):
-        code = fuzz.main([*words, *(["-q"] if settings["quiet"] else [])])
+        code = fuzz.main([*words, "--github=off", *(["-q"] if settings["quiet"] else [])])
     return code if code in (USAGE, INTERNAL) else _read(settings["out"] / "report.json")
-
-
-def _updated(
-    report: Report,
-    wanted: Wanted,
-    found: tuple[Complaint, ...],
-    file: Path,
-    reason: str | None,
-    lines: list[str],
-) -> tuple[Wanted, tuple[Complaint, ...], list[str]]:
-    """Turn the ratchet and write the file; not where the report fails for what no reason can excuse.
-
-    UsageError where the file is not the kernel's own.
-    """
-    why = " ".join((reason or "").split())
-    if any(complaint.check != "bounds" or not why for complaint in found):
-        return wanted, found, [*lines, f"{file.name} is as it was: a report that fails measures nothing"]
-    own = report.subject["name"]
-    others = {bound.kernel for bound in wanted.measured.values()} - {own}
-    if others or file == FP32_BOUNDS:
-        said = f"holds what was measured of {', '.join(sorted(others))}" if others else "is for every kernel"
-        raise UsageError(f"--update-bounds: {file} {said}; copy it and name the copy for {own} with --bounds")
-    after, changes = ratchet(wanted.measured, measure(report), why)
-    try:
-        text = file.read_text(encoding="utf-8")
-        changed = rewritten(text, after)
-        if changed != text:
-            write_text(file, changed)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{file} cannot be written: {' '.join(str(error).split())}") from None
-    lines = [*lines, f"measured bounds in {file}:"]
-    for change in changes:
-        before = "" if change.before in (None, change.after) else f"{change.before:g} → "
-        lines.append(f"  {change.result:<16} {before}{change.after:g}  {change.said}")
-    wanted = replace(wanted, measured=after)
-    return wanted, complaints(report, wanted), lines
-
-
-def _title(report: Report, settings: Settings) -> str:
-    run, device = report.run, report.environment["device"]
-    against = [
-        f"{name} {settings[name]}" for name in ("bounds", "ledger", "baseline") if settings[name] is not None
-    ]
-    made = f"profile {run['profile']} seed {run['seed']}"
-    return f"gate: {report.subject['name']} on {device} ({run['mode']}), {made}, against {', '.join(against)}"
-
-
-def _screen(found: Sequence[Complaint], report: Report, settings: Settings) -> list[str]:
-    lines = []
-    asked = {
-        "baseline": settings["baseline"],
-        "device": settings["require-device"],
-        "ledger": settings["ledger"],
-    }
-    known = [finding for finding in report.findings if finding.issue]
-    also = {
-        "run": ", as far as its budget reached" if report.run["stopped_by"] else ", all its cases",
-        "findings": f" that is new, {len(known)} known" if known else "",
-        "outputs": f": {report.totals['outputs']}, {settings['min-outputs']} are wanted",
-    }
-    for check, met in CHECKS.items():
-        of = [complaint for complaint in found if complaint.check == check]
-        if not of:
-            said = "not asked for" if asked.get(check, "") is None else met
-            lines.append(f"ok    {check:<9} {said}{also.get(check, '')}")
-            continue
-        lines.append(f"FAIL  {check:<9} {len(of)}")
-        for complaint in of[:_SHOWN]:
-            lines.append(f"  {_cut(complaint.said)}")
-            if complaint.replay:
-                lines.append(f"    {complaint.replay}")
-        if len(of) > _SHOWN:
-            lines.append(f"  and {len(of) - _SHOWN} more")
-    for finding in known[:_SHOWN]:
-        lines.append(f"known {finding.id}, {finding.similar} cases: {finding.issue}")
-    return lines
-
-
-def _cut(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…"
 
 
 def _exit_code(report: Report, found: Sequence[Complaint]) -> int:

@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
-import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any
 
-from reports.movers import Mover, movers
 from reports.records import Report
-from reports.strata import Stratum, StratumKey
 from verify import ledger
 from verify.bounds import Bounds
-from verify.campaign.jobs import Stream
-from verify.gate.ratchet import ALLOWANCE, MeasuredBound, result_of
+from verify.gate.by_stratum import of_baseline, of_bounds
+from verify.gate.measured import result_of
+from verify.gate.wanted import Complaint, Wanted
 
-MARGIN_ALLOWANCE = 0.1
-"""By how much of its bound a stratum may come nearer to it than in the baseline."""
-
-_HALF = 0.5  # ulp that a correctly rounded result may be off: no stratum is worse for that
 _NOT_NUMBERS = ("name", "file", "sha256", "ulp", "base", "lse_base")
-_WITNESS = re.compile(r"(\S+) at \[([0-9, ]+)\]")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Complaint:
-    """One reason why a report does not pass."""
-
-    check: str
-    """Which criterion it does not meet: one of `CHECKS`."""
-    said: str
-    """What is wrong and by how much, a line."""
-    replay: str = ""
-    """The command that shows it again; empty where none does."""
-
 
 CHECKS = {
     "run": "judged",
@@ -50,31 +28,13 @@ CHECKS = {
 """The criteria in the order in which they are shown, and what a report that meets one is said to have."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """What a report is held to."""
-
-    bounds: Bounds
-    """What it must have been judged by, or by a wider first term of the same."""
-    measured: Mapping[str, MeasuredBound]
-    """What each result is held to within these."""
-    baseline: Report | None
-    """The report that it must not be worse than."""
-    min_outputs: int
-    """Outputs that must have been judged."""
-    device: str | None
-    """`cuda` for any GPU, or a part of a device's name, in any case."""
-    folder: Path
-    """Where the run has its journal, for hunted cases to be replayed from."""
-
-
 def complaints(report: Report, wanted: Wanted) -> tuple[Complaint, ...]:
     """Return all that a report does not pass for, in the order of `CHECKS`, the worst first in each."""
     return (
         *_of_run(report),
         *_of_findings(report),
-        *_of_bounds(report, wanted),
-        *_of_baseline(report, wanted),
+        *of_bounds(report, wanted),
+        *of_baseline(report, wanted),
         *_of_outputs(report, wanted),
         *_of_device(report, wanted),
         *(Complaint(check="ledger", said=said) for said in ledger.complaints(report)),
@@ -97,11 +57,6 @@ def other_numbers(report: Report, bounds: Mapping[str, Any]) -> str:
 def numbers_of(bounds: Bounds) -> dict[str, Any]:
     """Return the numbers of bounds as a report holds them."""
     return asdict(bounds)
-
-
-def named(key: StratumKey) -> str:
-    """Return a stratum's name for people."""
-    return f"{key.family} {key.dtype} {key.result} ({key.domain})"
 
 
 def _of_run(report: Report) -> Iterator[Complaint]:
@@ -129,60 +84,6 @@ def _of_findings(report: Report) -> Iterator[Complaint]:
         yield Complaint(
             check="findings", said=f"{report.totals['failed']} cases failed without one that says how"
         )
-
-
-def _of_bounds(report: Report, wanted: Wanted) -> Iterator[Complaint]:
-    excesses = []
-    for stratum in _of_interest(report):
-        bound = wanted.measured.get(result_of(stratum.key))
-        limit = wanted.bounds.ulp if bound is None else bound.ulp
-        if not stratum.judged_ulp <= limit:
-            excesses.append((stratum.judged_ulp - limit, limit, stratum))
-    for excess, limit, stratum in sorted(excesses, key=lambda one: (-one[0], one[2].key)):
-        wrong = f", {stratum.failed} values failed" if stratum.failed else ""
-        yield Complaint(
-            check="bounds",
-            said=f"{named(stratum.key)}: judged {stratum.judged_ulp:.6g} ulp, bound {limit:g}: "
-            f"{excess:.3g} too much{wrong}",
-            replay=_replay(report, stratum, wanted),
-        )
-
-
-def _of_baseline(report: Report, wanted: Wanted) -> Iterator[Complaint]:
-    if wanted.baseline is None:
-        return
-    looked_at = {stratum.key for stratum in _of_interest(report)}
-    worse = []
-    for mover in movers(wanted.baseline, report):
-        # What is hunted follows the errors that a kernel makes, and may lead away from a stratum.
-        if mover.vanished and mover.key.family != Stream.HUNT.value and mover.before is not None:
-            said = f"{named(mover.key)} vanished: {mover.before.outputs} values there, none here"
-            yield Complaint(check="baseline", said=said)
-        elif mover.key in looked_at and (by := _worse(mover, wanted)):
-            worse.append((mover, by))
-    for mover, by in sorted(worse, key=lambda one: (-one[0].judged_change, -one[0].margin_change)):
-        assert mover.after is not None
-        yield Complaint(
-            check="baseline", said=f"{named(mover.key)}: {by}", replay=_replay(report, mover.after, wanted)
-        )
-
-
-def _worse(mover: Mover, wanted: Wanted) -> str:
-    """Say by how much a stratum is worse than its allowance allows, else nothing."""
-    before, after = mover.before, mover.after
-    if before is None or after is None:
-        return ""
-    bound = wanted.measured.get(result_of(mover.key))
-    allowance = ALLOWANCE if bound is None else bound.allowance
-    grown = after.judged_ulp - max(before.judged_ulp, _HALF)
-    if grown > allowance:
-        sides = f"judged {after.judged_ulp:.6g} ulp, {before.judged_ulp:.6g} there"
-        return f"{sides}: {grown:.3g} more, {allowance:g} is allowed"
-    nearer = after.margin - before.margin
-    if after.max_ulp > _HALF + allowance and nearer > MARGIN_ALLOWANCE:
-        sides = f"margin {after.margin:.4g}, {before.margin:.4g} there"
-        return f"{sides}: {nearer:.3g} more, {MARGIN_ALLOWANCE:g} is allowed"
-    return ""
 
 
 def _of_outputs(report: Report, wanted: Wanted) -> Iterator[Complaint]:
@@ -216,41 +117,3 @@ def _of_device(report: Report, wanted: Wanted) -> Iterator[Complaint]:
         names = ("cuda" if mode == "device" else "cpu", device, str(about.get("arch", "")))
         if not any(wanted.device.casefold() in name.casefold() for name in names):
             yield Complaint(check="device", said=f"it ran on {device} ({mode}), {wanted.device} is required")
-
-
-def _of_interest(report: Report) -> list[Stratum]:
-    """Return the strata whose errors are the kernel's own affair: not those that hold a known fault alone."""
-    blamed = {
-        (str(group["group"]).rpartition("/")[2], finding.result)
-        for finding in report.findings
-        if not finding.issue
-        for group in finding.groups
-    }
-    waived = any(finding.issue for finding in report.findings)
-    return [
-        stratum
-        for stratum in report.strata
-        if not (waived and stratum.failed)
-        or blamed & {(stratum.key.family, stratum.key.result), (stratum.key.family, "")}
-    ]
-
-
-def _replay(report: Report, stratum: Stratum, wanted: Wanted) -> str:
-    """Return the command that shows the value of a stratum that came nearest to its bound."""
-    match = _WITNESS.fullmatch(stratum.witness)
-    if match is None:
-        return ""
-    case, place = match[1], match[2].replace(" ", "")
-    config = report.run.get("config", {})
-    kernel = config.get("kernel", {}).get("value", report.subject["import_path"])
-    words = ["python", "-m", "verify.replay", case, "--kernel", str(kernel), "--at", place]
-    if case.startswith(f"{Stream.HUNT.value}/"):
-        words += ["--out", str(wanted.folder)]
-    if wanted.bounds.name != "default":
-        words += ["--bounds", wanted.bounds.name]
-    convention = config.get("convention", {})
-    if convention.get("source", "default") != "default":
-        words += ["--convention", str(convention["value"])]
-    if report.run["mode"] == "device":
-        words += ["--device", "cuda"]
-    return shlex.join(words)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from verify import fuzz
+from verify.cli import targets
 
 SHORT = ["--max-cases", "2", "--laws", "none", "--dtype", "float32", "--workers", "1", "--isolate", "off"]
 HONEST = "verify.museum.honest:reference_merge"
@@ -63,7 +64,7 @@ def test_a_file_that_cannot_be_written_is_said_before_the_run(flag, capsys):
 
 
 def test_a_page_that_cannot_be_drawn_is_said_before_the_run(capsys, monkeypatch):
-    monkeypatch.setattr(fuzz, "missing_for_html", lambda: "the HTML page needs jinja2")
+    monkeypatch.setattr(targets, "missing_for_html", lambda: "the HTML page needs jinja2")
     assert fuzz.main([*SHORT, "--html", "page.html"]) == 2
     assert capsys.readouterr().err == "error: --html: the HTML page needs jinja2\n"
     assert not Path("out/report.json").exists()

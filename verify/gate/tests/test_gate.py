@@ -16,7 +16,7 @@ from reports.serialize import from_json, read_report, to_json
 from reports.tests.examples import finding, report, stratum
 from verify.bounds import DEFAULT_BOUNDS, load_bounds
 from verify.gate.criteria import CHECKS
-from verify.gate.ratchet import read_measured
+from verify.gate.measured import read_measured
 from verify.gate.tests.test_ratchet import PLAIN
 from verify.laws import LAWS
 
@@ -199,6 +199,35 @@ def test_a_good_report_passes_and_says_what_was_asked(capsys):
     assert [line.split()[1] for line in out.splitlines() if line.startswith("ok ")] == list(CHECKS)
     assert "ledger    not asked for" in out
     assert out.splitlines()[-1].startswith("PASS mla_merge cases")
+
+
+def test_what_it_says_is_in_every_rendering(capsys, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "step.md")
+    word = "ties float32 output (stress): judged 0.52 ulp, bound 0.501: 0.019 too much"
+    bad = made(strata=(stratum(judged_ulp=0.52), stratum(result="lse")))
+    asked = ["--html", "page.html", "--junit", "junit.xml", "--github", "on"]
+    code, _, out = gated(capsys, bad, *asked, "--baseline", made("b.json"))
+    assert code == 1
+    (line,) = [line for line in out.splitlines() if line.startswith("::error")]
+    assert f"gate, bounds: {word}" in line
+    summary = Path("step.md").read_text()
+    assert summary.startswith("# FAIL mla_merge")
+    assert f"> note: gate, bounds: {word}" in summary
+    assert word in Path("junit.xml").read_text()
+    assert word in Path("page.html").read_text()
+    assert "changed" in Path("page.html").read_text()
+    assert read_report(Path(bad)).run["exit_code"] == 0  # that run's verdict is its own
+
+    code, _, out = gated(capsys, made(), *asked)
+    assert (code, "::error" in out, "gate, " in Path("page.html").read_text()) == (0, False, False)
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_the_run(capsys):
+    Path("folder").mkdir()
+    for flag in ("--html", "--junit"):
+        code, _, out = gated(capsys, made(), flag, "folder")
+        assert code == 2
+        assert f"{flag} 'folder': wanted the name of a file" in out
 
 
 def test_the_verdict_alone_when_quiet(capsys):

@@ -8,7 +8,8 @@ import pytest
 from fuzz.formats import FORMATS
 from reports.tests.examples import report, stratum
 from verify.bounds import DEFAULT_BOUNDS, FP32_BOUNDS, load_bounds
-from verify.gate.ratchet import LEAST, MeasuredBound, measure, ratchet, read_measured, rewritten
+from verify.gate.measured import MeasuredBound, read_measured, rewritten
+from verify.gate.ratchet import LEAST, measure, ratchet
 
 
 def bound(ulp=0.75, **changes):
