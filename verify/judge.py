@@ -12,7 +12,7 @@ from fuzz.bits import exponent_of, power_of_two
 from fuzz.case import MergeCase
 from fuzz.formats import FORMATS, Format
 from verify.bounds import Bounds, load_bounds, second_terms
-from verify.observed import Fault, FaultKind, Returned, decimal
+from verify.observed import Fault, FaultKind, Returned, decimal, place_of_largest
 from verify.oracle.target import Kind
 from verify.oracle.values import Exact, ExactValues
 from verify.ulp import error_ulp, misplaced, per_ulp, steps
@@ -150,8 +150,7 @@ def _faults(judged: JudgedValues, got: Tensor, exact: ExactValues, unwritten: Te
 
 def _worst(kind: FaultKind, judged: JudgedValues, hit: Tensor, values: Tensor, exact: ExactValues) -> Fault:
     excess = torch.nan_to_num(judged.error.abs() / judged.bound, nan=torch.inf)
-    flat = torch.where(hit, excess, -1.0).argmax()
-    where = tuple(int(index) for index in torch.unravel_index(flat, hit.shape))
+    where = place_of_largest(torch.where(hit, excess, -1.0))
     value = values[where]
     got, truth, count = float(value), float(exact.rounded[where]), int(hit.sum())
     measured = bool(judged.number[where])

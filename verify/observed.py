@@ -90,3 +90,9 @@ class Returned:
 def decimal(value: float) -> str:
     """Write the shortest decimal that reads back to the same float32; all values here are float32's."""
     return str(np.float32(value))
+
+
+def place_of_largest(sizes: Tensor) -> tuple[int, ...]:
+    """Return the index of the largest element, the first of several, along each axis."""
+    # torch's own unravel_index imports sympy, which takes half a second.
+    return tuple(int(index) for index in np.unravel_index(int(sizes.argmax()), sizes.shape))

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from fuzz.formats import Format
 from verify.laws.tolerance import numeric, ulp_at
-from verify.observed import Fault, FaultKind, decimal
+from verify.observed import Fault, FaultKind, decimal, place_of_largest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ def worst(
     error = (got.double() - want) / ulp_at(want.abs(), fmt)
     # A NaN or an infinity on one side alone is worse than any number.
     size = torch.where(failed, error.abs().nan_to_num(nan=torch.inf), -1.0)
-    where = tuple(int(i) for i in torch.unravel_index(size.argmax(), size.shape))
+    where = place_of_largest(size)
     token, head = int(place.tokens[where[0]]), int(place.heads[where[1]])
     value, right, count = got[where], float(want[where]), int(failed.sum())
     measured = bool(error[where].isfinite())
