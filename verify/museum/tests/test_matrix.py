@@ -34,8 +34,14 @@ def test_a_fault_is_killed_by_a_detector_of_its_label_alone():
     found = score(PIECES, MATRIX)
     assert found.killed == ("no_guard", "last_column_skipped")
     assert found.alive == ("order_by_tail", "exits_without_keys")  # the oracle is not on the last one's label
-    assert (found.false_alarms, found.accepted, found.clean) == (("in_order",), (), False)
-    assert score(PIECES, {name: MATRIX[name] for name in found.killed}).clean
+    assert (found.false_alarms, found.accepted, found.passes()) == (("in_order",), (), False)
+    assert score(PIECES, {name: MATRIX[name] for name in found.killed}).passes()
+
+
+def test_a_share_of_the_faults_may_be_enough_and_no_share_excuses_a_false_alarm():
+    sound = {name: MATRIX[name] for name in MATRIX if name != "in_order"}
+    assert [score(PIECES, sound).passes(share) for share in (0.5, 0.51, 1.0)] == [True, False, False]
+    assert not score(PIECES, MATRIX).passes(0.5)
 
 
 def test_without_a_detector_the_score_is_lower():
