@@ -66,23 +66,25 @@ def call_subject(subject: Subject, case: MergeCase, *, into: bool = False) -> Ca
     if complaint:
         fault = Fault(kind=FaultKind.WRONG_SHAPE_OR_DTYPE, detector="signature", message=complaint)
         return Call(returned=None, faults=(*faults, fault))
-    return Call(returned=_results(returned, subject, case), faults=tuple(faults))
+    return Call(returned=_results(returned, subject, case, into=into), faults=tuple(faults))
 
 
-def _results(returned: dict[str, torch.Tensor], subject: Subject, case: MergeCase) -> Returned:
+def _results(returned: dict[str, torch.Tensor], subject: Subject, case: MergeCase, *, into: bool) -> Returned:
     """Return the results in the form of the contract; an lse that the kernel does not give is NaN."""
     convention = subject.convention
     # Copied: a kernel may hand out the same memory at its next call, as those that replay a graph do.
     output = output_of(returned["output"].detach(), convention).clone()
     unwritten = is_marker(output)
-    if not is_telling(output.dtype) and bool(unwritten.any()):
-        unwritten &= _left_again(subject, case)
     if "lse" in returned:
         lse = lse_of(returned["lse"].detach(), convention).clone()
         unwritten_lse = is_marker(lse)
     else:
         lse = torch.full((case.T, case.H), torch.nan, device=output.device)
         unwritten_lse = torch.zeros_like(lse, dtype=torch.bool)
+    marked = bool(unwritten.any()) or bool(unwritten_lse.any())
+    if marked and not (is_telling(output.dtype) and not _holds_nan(case)):
+        again, again_lse = _left_again(subject, case, into=into)
+        unwritten, unwritten_lse = unwritten & again, unwritten_lse & again_lse
     output, lse = unmarked(case, output, lse, convention)
     return Returned(output=output, lse=lse, unwritten_output=unwritten, unwritten_lse=unwritten_lse)
 
@@ -150,14 +152,21 @@ def _outputs(case: MergeCase, dtype: torch.dtype) -> dict[str, torch.Tensor]:
     }
 
 
-def _left_again(subject: Subject, case: MergeCase) -> torch.Tensor:
-    """Return the mask of outputs that show the other filling when the kernel is called again."""
+def _holds_nan(case: MergeCase) -> bool:
+    """Tell whether a kernel could hand a marker on that it was given: NaNs keep their payload."""
+    return any(bool(x.isnan().any()) for x in (case.segm_output, case.segm_max, case.segm_expsum))
+
+
+def _left_again(subject: Subject, case: MergeCase, *, into: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the masks of outputs and lses that show the other filling when the kernel is called again."""
+    nowhere = torch.zeros(case.T, case.H, dtype=torch.bool, device=case.segm_output.device)
     try:
-        inputs = _copies(inputs_of(case, subject.convention))
-        returned = _run(subject, case, inputs, GuardedAllocations(second=True))
-        return output_of(is_second(returned["output"]), subject.convention)
+        inputs, convention = _copies(inputs_of(case, subject.convention)), subject.convention
+        returned = _run(subject, case, inputs, GuardedAllocations(second=True), into=into)
+        lse = lse_of(is_second(returned["lse"]), convention) if "lse" in returned else nowhere
+        return output_of(is_second(returned["output"]), convention), lse
     except Exception:  # the first call did not raise: what this one does is for another case to show
-        return torch.zeros(case.T, case.H, case.R, dtype=torch.bool, device=case.segm_output.device)
+        return nowhere[..., None].expand(-1, -1, case.R), nowhere
 
 
 def _raised(error: BaseException) -> Fault:

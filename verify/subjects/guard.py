@@ -21,8 +21,9 @@ _MARKERS = {1: 0x7D, 2: 0x7FE5, 4: 0x7FE5_A5A5, 8: 0x7FFD_A5A5_A5A5_A5A5}
 # These have one NaN, or two that differ in the sign, which arithmetic does produce.
 _FEW_NANS = {torch.float8_e4m3fn: 0x7F, torch.float8_e4m3fnuz: 0x80, torch.float8_e5m2fnuz: 0x80}
 
-_SECOND = 0x01
-"""Another filling for those three, a number: what changes with the filling was never written."""
+# Another filling: what shows it in its turn was never written. Another payload, and of eight bits a number, as
+# not all of those have another NaN.
+_SECOND = {1: 0x01, **{width: marker ^ 2 for width, marker in _MARKERS.items() if width > 1}}
 
 # Elements before and after: as many as a block of columns can be too wide, so that a store without a mask
 # stays inside and is noticed. A multiple of 16 bytes, so that alignment stays what it was.
@@ -60,9 +61,7 @@ class GuardedAllocations(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return fenced if empty else fenced.copy_(made)
 
     def _fenced(self, made: torch.Tensor) -> torch.Tensor:
-        marker = _marker(made.dtype)
-        if self._second and (made.dtype in _FEW_NANS or made.dtype == torch.uint8):
-            marker = _SECOND
+        marker = _SECOND[made.element_size()] if self._second else _marker(made.dtype)
         extent = 1 + sum((size - 1) * stride for size, stride in zip(made.shape, made.stride(), strict=True))
         view = _INTEGERS[made.element_size()]
         buffer = torch.full((extent + 2 * _BAND,), marker, dtype=view, device=made.device)
@@ -97,10 +96,11 @@ def is_marker(values: torch.Tensor) -> torch.Tensor:
 
 
 def is_telling(dtype: torch.dtype) -> bool:
-    """Tell whether a marker of this dtype proves that nothing was written; else ask a second filling."""
+    """Tell whether arithmetic never makes a marker of this dtype, unless it is given one; else fill again."""
     return dtype not in _FEW_NANS
 
 
 def is_second(values: torch.Tensor) -> torch.Tensor:
     """Return the mask of values that are the second filling bit for bit."""
-    return values.contiguous().view(_INTEGERS[values.element_size()]) == _SECOND
+    width = values.element_size()
+    return values.contiguous().view(_INTEGERS[width]) == _SECOND[width]

@@ -155,6 +155,28 @@ def test_a_nan_that_was_written_is_not_taken_for_a_marker(dtype):
     assert not call.returned.unwritten_output.any()
 
 
+@pytest.mark.parametrize("dtype", FORMATS)
+def test_a_marker_that_came_in_with_the_values_may_be_handed_on(dtype):
+    plain = expand(draw_recipe(1, next(n for n in range(200) if draw_recipe(1, n).dtype == dtype)))
+    # Narrowed to 16 bits this float32 NaN has their marker's payload: in bfloat16, then in float16.
+    for word in (0x7FE5_A5A5, 0x7FFC_A000):
+        nan = torch.full_like(plain.segm_output.contiguous().view(torch.int32), word).view(torch.float32)
+        case = replace(plain, segm_output=nan, recipe=None)
+
+        def merge(o, *_):
+            return o[:, :, 0].to(getattr(torch, dtype)), o[:, :, 0, 0].clone()
+
+        def nothing(o, *_):
+            made = torch.empty((*o.shape[:2], o.shape[3]), dtype=getattr(torch, dtype))
+            return made, torch.empty(o.shape[:2])
+
+        for kernel, unwritten in ((merge, False), (nothing, True)):
+            returned = call_subject(subject(kernel), case).returned
+            assert returned is not None
+            assert bool(returned.unwritten_output.any()) is unwritten
+            assert bool(returned.unwritten_lse.any()) is unwritten
+
+
 def test_a_compiler_that_gives_up_is_told_apart(case):
     error = type("CompilationError", (Exception,), {"__module__": "triton.compiler.errors"})
 
