@@ -21,8 +21,8 @@ _MARKERS = {1: 0x7D, 2: 0x7FE5, 4: 0x7FE5_A5A5, 8: 0x7FFD_A5A5_A5A5_A5A5}
 # These have one NaN, or two that differ in the sign, which arithmetic does produce.
 _FEW_NANS = {torch.float8_e4m3fn: 0x7F, torch.float8_e4m3fnuz: 0x80, torch.float8_e5m2fnuz: 0x80}
 
-# Another filling: what shows it in its turn was never written. Another payload, and of eight bits a number, as
-# not all of those have another NaN.
+# Another filling: what shows it in its turn was never written. Another payload, and of eight bits a number:
+# not all of those formats have another NaN.
 _SECOND = {1: 0x01, **{width: marker ^ 2 for width, marker in _MARKERS.items() if width > 1}}
 
 # Elements before and after: as many as a block of columns can be too wide, so that a store without a mask
