@@ -59,7 +59,7 @@ def judge(case: MergeCase, returned: Returned, exact: Exact, bounds: Bounds) -> 
     """
     terms = second_terms(case, bounds)
     single = FORMATS["float32"]
-    output = _judge(
+    output = judge_values(
         "output",
         returned.output,
         returned.unwritten_output,
@@ -68,7 +68,7 @@ def judge(case: MergeCase, returned: Returned, exact: Exact, bounds: Bounds) -> 
         FORMATS[case.out_dtype],
         bounds,
     )
-    lse = _judge("lse", returned.lse, returned.unwritten_lse, exact.lse, terms.lse, single, bounds)
+    lse = judge_values("lse", returned.lse, returned.unwritten_lse, exact.lse, terms.lse, single, bounds)
     faults = (
         *_faults(output, returned.output, exact.output, returned.unwritten_output),
         *_faults(lse, returned.lse, exact.lse, returned.unwritten_lse),
@@ -90,7 +90,7 @@ def _fp32() -> Bounds:
     return load_bounds("fp32")
 
 
-def _judge(
+def judge_values(
     result: str,
     got: Tensor,
     unwritten: Tensor,
@@ -99,6 +99,10 @@ def _judge(
     fmt: Format,
     bounds: Bounds,
 ) -> JudgedValues:
+    """Compare the values of one result, all of one shape; `term` is the second term of the bounds.
+
+    Where that is infinite the bounds do not speak.
+    """
     error = error_ulp(got, exact, fmt)
     inside = term.isfinite()
     number = inside & (exact.kind == Kind.NUMBER) & ~error.isnan()

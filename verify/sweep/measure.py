@@ -11,7 +11,7 @@ from torch import Tensor
 from fuzz.formats import FORMATS, Format
 from reports.strata import EDGES
 from verify.bounds import Bounds, second_terms
-from verify.judge import _judge as judge_values
+from verify.judge import judge_values
 from verify.oracle.target import Kind
 from verify.oracle.values import ExactValues
 from verify.subjects.call import call_subject
