@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,11 +89,16 @@ def _results(returned: dict[str, torch.Tensor], subject: Subject, case: MergeCas
     return Returned(output=output, lse=lse, unwritten_output=unwritten, unwritten_lse=unwritten_lse)
 
 
+def run_subject(subject: Subject, case: MergeCase, watch: AbstractContextManager[Any]) -> None:
+    """Run the kernel once, on the case itself, under `watch`; raises what it raises, and nothing is judged."""
+    _run(subject, case, inputs_of(case, subject.convention), watch)
+
+
 def _run(
     subject: Subject,
     case: MergeCase,
     inputs: dict[str, Any],
-    guard: GuardedAllocations,
+    guard: AbstractContextManager[Any],
     *,
     into: bool = False,
 ) -> Any:
