@@ -90,7 +90,7 @@ def _results(returned: dict[str, torch.Tensor], subject: Subject, case: MergeCas
 
 
 def run_subject(subject: Subject, case: MergeCase, watch: AbstractContextManager[Any]) -> None:
-    """Run the kernel once, on the case itself, under `watch`; raises what it raises, and nothing is judged."""
+    """Run the kernel once, on the case itself, under `watch`; what it raises is raised, nothing is judged."""
     _run(subject, case, inputs_of(case, subject.convention), watch)
 
 
