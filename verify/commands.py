@@ -9,6 +9,7 @@ from importlib import import_module
 from verify.cli.exits import CLEAN, USAGE
 
 _COMMANDS = {
+    "audit": "verify.audit.__main__",
     "bench": "verify.bench.__main__",
     "diff": "verify.diff.__main__",
     "fuzz": "verify.fuzz",

@@ -7,7 +7,7 @@ from pathlib import Path
 from fuzz.production import RANK, parse_shapes
 from fuzz.production import SHAPES as PRODUCTION
 from verify.cli.config import Option
-from verify.cli.parsers import coordinates, switch, whole
+from verify.cli.parsers import coordinates, some_of, switch, whole
 
 AT = Option(
     name="at",
@@ -106,4 +106,11 @@ FULL = Option(
 )
 SUBSET = Option(
     name="subset", parse=switch, default=False, help="sweep a GPU's points no denser than a CPU's"
+)
+TARGET = Option(
+    name="target",
+    parse=some_of(("sm_80", "sm_90", "sm_100", "gfx942", "gfx950", "gfx1201")),
+    default=("sm_80", "sm_90", "sm_100", "gfx942", "gfx950", "gfx1201"),
+    metavar="A,B",
+    help="architectures to compile for; --list names them",
 )
