@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
 from reports import shards
+from reports.adding import added, coverage_of, joined, regimes_of, strata_of
 from reports.groups import combine_findings
 from reports.records import Report
-from reports.regimes import Regime, RegimeKey
-from reports.strata import Stratum, StratumKey
 
 _SAME = (
     *("tool.name", "tool.version", "tool.revision", "subject.name", "subject.source_sha256", "bounds.sha256"),
@@ -52,16 +50,16 @@ def _combined(reports: Iterable[Report], *, partial: bool) -> Report:
     return Report(
         tool={**whole[0].tool, "dirty": any(report.tool["dirty"] for report in whole)},
         run=_run(whole, parts, held),
-        environment=_joined([report.environment for report in whole]),
+        environment=joined([report.environment for report in whole]),
         subject=whole[0].subject,
         oracle=_oracle([report.oracle for report in whole], totals),
         bounds=whole[0].bounds,
         totals=totals,
-        strata=_strata(stratum for report in whole for stratum in report.strata),
-        regimes=_regimes(regime for report in whole for regime in report.regimes),
+        strata=strata_of(stratum for report in whole for stratum in report.strata),
+        regimes=regimes_of(regime for report in whole for regime in report.regimes),
         ledger=_ledger([report.ledger for report in whole]),
         findings=combine_findings(finding for report in whole for finding in report.findings),
-        coverage=_coverage([report.coverage for report in whole]),
+        coverage=coverage_of([report.coverage for report in whole]),
         artifacts=_artifacts(whole),
         notes=_notes(parts, held),
     )
@@ -128,7 +126,7 @@ def _run(whole: Sequence[Report], parts: list[dict[str, Any]], held: shards.Shar
             for name in ("profile", "max_cases", "seed", "families", "dtypes", "laws")
         },
         "shard": str(held),
-        "streams": _sum("run.streams", [report.run.get("streams", {}) for report in whole]),
+        "streams": added("run.streams", [report.run.get("streams", {}) for report in whole]),
         "workers": sum(part["workers"] for part in parts),
         "mode": whole[0].run["mode"],
         "status": _STATUS[exit_code],
@@ -139,23 +137,10 @@ def _run(whole: Sequence[Report], parts: list[dict[str, Any]], held: shards.Shar
     }
 
 
-def _sum(name: str, values: Sequence[Any]) -> Any:
-    """Add numbers, and dictionaries entry by entry; what one does not know (None), the sum does not."""
-    if all(isinstance(value, dict) for value in values):
-        names = sorted({key for value in values for key in value})
-        return {key: _sum(f"{name}.{key}", [value[key] for value in values if key in value]) for key in names}
-    if any(value is None for value in values):
-        return None
-    if not all(isinstance(value, int | float) for value in values):
-        raise ValueError(f"{name} cannot be added up")
-    # Floats are seconds, written with three places: their sum must not depend on the order either.
-    return sum(values) if all(isinstance(value, int) for value in values) else round(math.fsum(values), 3)
-
-
 def _totals(totals: Sequence[dict[str, Any]]) -> dict[str, Any]:
     names = dict.fromkeys(name for one in totals for name in one)
     whole = {
-        name: _sum(f"totals.{name}", [one[name] for one in totals if name in one])
+        name: added(f"totals.{name}", [one[name] for one in totals if name in one])
         for name in names
         if name not in ("elapsed_s", "outputs_per_s")
     }
@@ -165,39 +150,12 @@ def _totals(totals: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _oracle(oracles: Sequence[dict[str, Any]], totals: dict[str, Any]) -> dict[str, Any]:
-    tiers = _sum("oracle.tiers", [oracle.get("tiers", {}) for oracle in oracles])
+    tiers = added("oracle.tiers", [oracle.get("tiers", {}) for oracle in oracles])
     return {
         "certified_fraction": sum(tiers.values()) / max(totals.get("values", 0), 1),
         "tiers": tiers,
         "bits": max(oracle["bits"] for oracle in oracles),
     }
-
-
-def _joined(values: Sequence[Any]) -> Any:
-    """Return what all say, or all that they say."""
-    if all(value == values[0] for value in values):
-        return values[0]
-    if all(isinstance(value, dict) for value in values):
-        names = sorted({name for value in values for name in value})
-        return {name: _joined([value[name] for value in values if name in value]) for name in names}
-    said = {word for value in values for word in str(value).split(" / ")}
-    return " / ".join(sorted(said))
-
-
-def _strata(strata: Iterable[Stratum]) -> tuple[Stratum, ...]:
-    whole: dict[StratumKey, Stratum] = {}
-    for stratum in strata:
-        known = whole.get(stratum.key)
-        whole[stratum.key] = stratum if known is None else known.merged(stratum)
-    return tuple(sorted(whole.values(), key=lambda stratum: (-stratum.margin, stratum.key)))
-
-
-def _regimes(regimes: Iterable[Regime]) -> tuple[Regime, ...]:
-    whole: dict[RegimeKey, Regime] = {}
-    for regime in regimes:
-        known = whole.get(regime.key)
-        whole[regime.key] = regime if known is None else known.merged(regime)
-    return tuple(whole[key] for key in sorted(whole))
 
 
 def _ledger(ledgers: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -217,24 +175,6 @@ def _ledger(ledgers: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def _waiver(entry: dict[str, Any]) -> str:
     return json.dumps(entry, sort_keys=True)
-
-
-def _coverage(coverages: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    whole: dict[str, Any] = {}
-    for name in dict.fromkeys(name for coverage in coverages for name in coverage):
-        values = [coverage[name] for coverage in coverages if name in coverage]
-        whole[name] = _curve(values) if name.endswith("discovery") else _sum(f"coverage.{name}", values)
-    return whole
-
-
-def _curve(curves: Sequence[Sequence[tuple[int, float]]]) -> list[list[float]]:
-    """Return the records of all curves together: whatever is one in the whole is one in its shard."""
-    rising: list[list[float]] = []
-    points = ((number, float(margin)) for curve in curves for number, margin in curve)
-    for number, margin in sorted(points, key=lambda point: (point[0], -point[1])):
-        if not rising or margin > rising[-1][1]:
-            rising.append([number, margin])
-    return rising
 
 
 def _artifacts(whole: Sequence[Report]) -> tuple[dict[str, str], ...]:

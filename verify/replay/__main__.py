@@ -9,14 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fuzz.case import MergeCase
-from fuzz.corpus import load_corpus
-from fuzz.draw import draw_recipe
-from fuzz.files import load_case
 from fuzz.recipe import Recipe, expand
 from verify.campaign.inline import Inline
-from verify.campaign.jobs import Job, Stream, seed_of
-from verify.campaign.journal import NAME as JOURNAL
-from verify.campaign.journal import JournalError, find_recipe
+from verify.campaign.jobs import Job, seed_of
 from verify.campaign.outcome import Outcome
 from verify.campaign.pool import Pool
 from verify.campaign.profiles import PROFILES
@@ -25,11 +20,11 @@ from verify.campaign.station import StationSettings
 from verify.cli.config import Settings, UsageError
 from verify.cli.exits import CLEAN, FOUND, NOTHING_JUDGED, guarded, say
 from verify.cli.options import BOUNDS, CONVENTION, DEVICE, ISOLATE, KERNEL, LAW, LAW_SEED, OUT, TIMEOUT
-from verify.cli.parsers import is_number
 from verify.cli.settings import bounds_of, device_of, settings_of
 from verify.cli.special import AT, SHRINK, TO_TEST
 from verify.replay.account import account_of_case, account_of_fault, account_of_result, account_of_value
 from verify.replay.once import Where, asking, nearest, reduced, returned_at
+from verify.replay.source import case_named
 from verify.replay.storing import replay_command, store
 from verify.replay.to_test import as_test
 from verify.subjects.peers import CONVENTIONS
@@ -74,7 +69,7 @@ def _main(argv: list[str]) -> int:
     settings = settings_of("replay", __doc__ or "", OPTIONS, argv, positional="case")
     name, kernel = settings["case"], settings["kernel"]
     convention = CONVENTIONS[settings["convention"]]
-    source = _input(name, settings)
+    source = case_named(name, settings["out"])
     case = recast(expand(source) if isinstance(source, Recipe) else source, convention)
     at = _place_in(case, settings["at"])
     if at is not None and settings["shrink"]:
@@ -182,37 +177,6 @@ def _opened(station: StationSettings, settings: Settings) -> Iterator[Pool | Inl
     timeout_s = settings["timeout"] or PROFILES["quick"].timeout_s
     with Pool([station], timeout_s) if isolated else Inline(station) as kernel:
         yield kernel
-
-
-def _input(name: str, settings: Settings) -> Recipe | MergeCase:
-    seed, slash, number = name.partition("/")
-    if slash and is_number(seed) and is_number(number):
-        return draw_recipe(int(seed), int(number))
-    if slash and seed == Stream.HUNT:
-        return _hunted(name, settings["out"] / JOURNAL)
-    if slash and seed == Stream.CORPUS:
-        return _of_corpus(number)
-    try:
-        return load_case(Path(name))
-    except ValueError as error:
-        raise UsageError(f"{error}; wanted SEED/NUMBER, a case's name or a case file of a report") from None
-
-
-def _hunted(name: str, journal: Path) -> Recipe:
-    try:
-        recipe = find_recipe(journal, name)
-    except (JournalError, ValueError) as error:
-        raise UsageError(f"{name}: {error}; name the run's folder with --out") from None
-    if recipe is None:
-        raise UsageError(f"{name}: {journal} holds no such case; name the run's folder with --out")
-    return recipe
-
-
-def _of_corpus(stem: str) -> MergeCase:
-    found = dict(load_corpus()).get(stem)
-    if not isinstance(found, MergeCase):
-        raise UsageError(f"corpus/{stem}: {found or 'the corpus has no such case'}")
-    return found
 
 
 def _place_in(case: MergeCase, at: tuple[int, ...] | None) -> tuple[int, ...] | None:

@@ -16,6 +16,7 @@ from fuzz.formats import FORMATS
 from verify.observed import Fault, FaultKind, Returned
 from verify.subjects.adapter import inputs_of, lse_of, output_of, shapes_of, unmarked
 from verify.subjects.convention import Convention
+from verify.subjects.copies import copies_of, is_unchanged
 from verify.subjects.guard import GuardedAllocations, is_marker, is_second, is_telling
 from verify.subjects.load import Subject
 
@@ -42,7 +43,7 @@ def call_subject(subject: Subject, case: MergeCase, *, into: bool = False) -> Ca
     """
     given = inputs_of(case, subject.convention)
     # What is judged later is the case itself, which a kernel that writes to its inputs must not reach.
-    inputs = _copies(given)
+    inputs = copies_of(given)
     guard = GuardedAllocations()
     try:
         returned = _run(subject, case, inputs, guard, into=into)
@@ -54,7 +55,7 @@ def call_subject(subject: Subject, case: MergeCase, *, into: bool = False) -> Ca
     changed = [
         name.rstrip("=")
         for name, value in inputs.items()
-        if isinstance(value, torch.Tensor) and not _unchanged(value, given[name])
+        if isinstance(value, torch.Tensor) and not is_unchanged(value, given[name])
     ]
     if changed:
         message = f"{' and '.join(changed)} changed during the call"
@@ -166,7 +167,7 @@ def _left_again(subject: Subject, case: MergeCase, *, into: bool) -> tuple[torch
     """Return the masks of outputs and lses that show the other filling when the kernel is called again."""
     nowhere = torch.zeros(case.T, case.H, dtype=torch.bool, device=case.segm_output.device)
     try:
-        inputs, convention = _copies(inputs_of(case, subject.convention)), subject.convention
+        inputs, convention = copies_of(inputs_of(case, subject.convention)), subject.convention
         returned = _run(subject, case, inputs, GuardedAllocations(second=True), into=into)
         lse = lse_of(is_second(returned["lse"]), convention) if "lse" in returned else nowhere
         return output_of(is_second(returned["output"]), convention), lse
@@ -189,31 +190,6 @@ def _raised(error: BaseException) -> Fault:
         message=f"the call raised {name}: {text[:300]}",
         cause=f"{name} at {place}",
     )
-
-
-def _copies(given: dict[str, Any]) -> dict[str, Any]:
-    """Copy whole storages, so that every tensor keeps its strides, its offset and what lies between."""
-    return {
-        name: _copied(value) if isinstance(value, torch.Tensor) else value for name, value in given.items()
-    }
-
-
-def _copied(tensor: torch.Tensor) -> torch.Tensor:
-    elements = tensor.untyped_storage().nbytes() // tensor.element_size()
-    flat = torch.as_strided(tensor, (elements,), (1,), 0).clone()
-    return torch.as_strided(flat, tensor.size(), tensor.stride(), tensor.storage_offset())
-
-
-def _unchanged(now: torch.Tensor, then: torch.Tensor) -> bool:
-    if (now.size(), now.stride()) != (then.size(), then.stride()):
-        return False
-    size = then.untyped_storage().nbytes() // then.element_size() * then.element_size()
-    return torch.equal(_storage_bytes(now)[:size], _storage_bytes(then)[:size])
-
-
-def _storage_bytes(tensor: torch.Tensor) -> torch.Tensor:
-    # The whole storage, so that a write between the strides of an input shows as well.
-    return torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(tensor.untyped_storage())
 
 
 def _signature_complaint(returned: Any, subject: Subject, case: MergeCase) -> str:

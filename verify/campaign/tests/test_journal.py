@@ -11,8 +11,9 @@ from fuzz.draw import draw_recipe
 from fuzz.recipe import Recipe
 from reports.strata import EDGES, Stratum, StratumKey
 from verify.campaign.jobs import Job, Stream
-from verify.campaign.journal import Journal, JournalError, find_recipe, outcome_of, record_of
+from verify.campaign.journal import Journal, JournalError, find_recipe
 from verify.campaign.outcome import Outcome, Reached
+from verify.campaign.plain import outcome_of, record_of
 from verify.observed import Fault, FaultKind
 
 HEADER = {"seed": 7, "families": ["ties"], "arguments": ["--seed=7"]}

@@ -14,6 +14,9 @@ from verify.campaign.station import Stage, StationSettings
 from verify.observed import FaultKind
 from verify.subjects.load import SubjectError
 
+PATIENCE_S, LONGER_S = 6.0, 7.0
+"""A time limit that an honest call keeps on a busy machine too, and what is beyond it."""
+
 HONEST = "from verify.museum.honest import Merge\nhonest = Merge()\n"
 
 
@@ -69,7 +72,7 @@ def test_a_hang_is_a_finding_and_the_run_goes_on(kernel):
     hang = "    if o.shape[2] == 1:\n        time.sleep(3600)\n"
     spec = kernel(HONEST + "def merge(o, *rest):\n" + hang + "    return honest(o, *rest)\n")
     (number,) = numbers_where(lambda recipe: recipe.segments == 1)
-    with pool(spec, timeout_s=2.0) as running:
+    with pool(spec, timeout_s=PATIENCE_S) as running:
         outcomes = list(running.run(jobs([number, number + 1])))
     assert [kinds(outcome) for outcome in outcomes] == [[FaultKind.TIMEOUT], []]
     assert outcomes[0].faults[0].message == "the call did not return within 2 s"
@@ -78,10 +81,10 @@ def test_a_hang_is_a_finding_and_the_run_goes_on(kernel):
 def test_neither_the_import_nor_the_judging_counts_as_the_call(kernel):
     slow = (
         "from verify.campaign import trial\nexact = trial.evaluate\n"
-        "def late(*args, **options):\n    time.sleep(2.5)\n    return exact(*args, **options)\n"
-        "trial.evaluate = late\ntime.sleep(2.5)\n"
+        f"def late(*args, **options):\n    time.sleep({LONGER_S})\n    return exact(*args, **options)\n"
+        f"trial.evaluate = late\ntime.sleep({LONGER_S})\n"
     )
-    with pool(kernel(HONEST + slow + "merge = honest\n"), timeout_s=2.0) as running:
+    with pool(kernel(HONEST + slow + "merge = honest\n"), timeout_s=PATIENCE_S) as running:
         assert [kinds(outcome) for outcome in running.run(jobs([0]))] == [[]]
 
 
@@ -90,11 +93,11 @@ def test_an_answer_that_came_while_another_was_looked_at_is_in_time(kernel):
     spec = kernel(HONEST + "def merge(o, *rest):\n" + slow + "    return honest(o, *rest)\n")
     (fast,) = numbers_where(lambda recipe: recipe.segments == 1)
     (late,) = numbers_where(lambda recipe: recipe.segments > 1)
-    with pool(spec, workers=2, timeout_s=2.0) as running:
+    with pool(spec, workers=2, timeout_s=PATIENCE_S) as running:
         outcomes = []
         for outcome in running.run(jobs([fast, late])):
             outcomes.append(outcome)
-            time.sleep(3 if len(outcomes) == 1 else 0)
+            time.sleep(LONGER_S if len(outcomes) == 1 else 0)
     assert [(outcome.case, kinds(outcome)) for outcome in outcomes] == [(f"3/{fast}", []), (f"3/{late}", [])]
 
 

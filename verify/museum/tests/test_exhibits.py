@@ -82,20 +82,20 @@ def test_a_fault_is_noticed_by_what_its_label_says(exhibit):
 
 
 @pytest.mark.parametrize(
-    ("name", "code"),
+    ("name", "code", "patience"),
     [
-        ("exits_without_keys", 7),
-        ("reads_address_zero", -signal.SIGSEGV),
-        ("hangs_on_a_ragged_tile", -signal.SIGALRM),
+        ("exits_without_keys", 7, 120),
+        ("reads_address_zero", -signal.SIGSEGV, 120),
+        ("hangs_on_a_ragged_tile", -signal.SIGALRM, 5),
     ],
 )
-def test_a_process_fault_takes_the_process_along(name, code):
+def test_a_process_fault_takes_the_process_along(name, code, patience):
     script = (
         "import signal\n"
         "from verify.museum.registry import EXHIBITS\n"
         "from verify.museum.tests.noticing import faults_of, recipes_for\n"
         f"exhibit = EXHIBITS[{name!r}]\n"
-        "signal.alarm(5)\n"
+        f"signal.alarm({patience})\n"
         "for recipe in recipes_for(exhibit):\n"
         "    faults_of(exhibit, recipe)\n"
     )
