@@ -75,7 +75,7 @@ def test_a_hang_is_a_finding_and_the_run_goes_on(kernel):
     with pool(spec, timeout_s=PATIENCE_S) as running:
         outcomes = list(running.run(jobs([number, number + 1])))
     assert [kinds(outcome) for outcome in outcomes] == [[FaultKind.TIMEOUT], []]
-    assert outcomes[0].faults[0].message == "the call did not return within 2 s"
+    assert outcomes[0].faults[0].message == f"the call did not return within {PATIENCE_S:g} s"
 
 
 def test_neither_the_import_nor_the_judging_counts_as_the_call(kernel):
