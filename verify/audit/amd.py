@@ -16,7 +16,7 @@ def _line(
     pattern: str, kind: Kind, bits: int, ulp: float, note: str, paid: Paid | None = None, source: str = ISA
 ) -> Documented:
     # Those that the documents say to flush; what remains obeys the mode.
-    flushes = source == ISA and re.search(r"exp|log|rcp|rsq|sqrt|sin", pattern) and "f32" in pattern
+    flushes = source == ISA and re.search(r"exp|log|rcp|rsq|sqrt|sin|mad", pattern) and "f32" in pattern
     return Documented(
         pattern=pattern,
         kind=kind,

@@ -2,7 +2,9 @@
 
 Compilers build exact operations from approximate ones: AMD divides integers with the help of a float32
 reciprocal, and every exact division and logarithm in float64 begins with a crude reciprocal that is then
-refined. Such a step rounds nothing that reaches a result. It is told by where its value comes from and goes.
+refined. Such a step rounds nothing that reaches a result. A conversion to a narrow format, on the other hand,
+is harmless where it ends a computation and not in the midst of one. All this is told by where a value comes
+from and where it goes, within registers: what passes through memory is lost sight of.
 """
 
 from __future__ import annotations
@@ -25,12 +27,25 @@ class Role(StrEnum):
     """A crude reciprocal in float64, refined by at least one product-and-sum."""
     INTEGER = "step of an integer division"
     """float32 between integers and integers."""
+    NARROWED = "rounded on the way"
+    """A conversion to fewer bits whose result is computed with, and not only stored."""
 
 
-_MOVE = re.compile(r"(v_mov_b32|v_readfirstlane_b32|v_readlane_b32|s_mov_b32|v_cndmask_b32|mov\.b(32|64))$")
+_MOVE = re.compile(
+    r"(v_mov_b32|v_readfirstlane_b32|v_readlane_b32|s_mov_b32|v_cndmask_b32|ds_b?permute_b32)$"
+    r"|mov\.b(16|32|64)$|selp\.(b|f)\d+$|shfl\."
+)
 _SEED = re.compile(r"(rcp|rsqrt)\.approx\.ftz\.f64$|v_(rcp|rsq)_f64$")
 _REFINES = re.compile(r"fma\.rn\.f64$|v_fma(c)?_f64$")
 _RECIPROCAL = re.compile(r"v_rcp_f(32|64)$")
+_NARROWS = re.compile(
+    r"cvt\.r\w+(\.\w+)*\.(f32\.f64|(b?f16|e\dm\d)(x\d)?\.f(32|64))$"
+    r"|[vs]_cvt_(\w+_)?(f32_f64|b?f16_f(32|64)|(fp8|bf8)_f(32|16))$"
+)
+_COMPUTES = re.compile(
+    r"cvt(\.ftz)?\.(f64\.(f32|b?f16)|f32\.b?f16)$|(add|sub|mul|fma|div|rcp|ex2|lg2|sqrt|rsqrt)\.(?!lo|hi|wide|[su]\d).*f\d+"
+    r"|[vs]_cvt_f64_f32$|[vs]_cvt_f32_b?f16$|[vs]_(s_)?(pk_)?(add|sub|subrev|mul|fma|fmac|fmamk|fmaak|exp|log|rcp)_b?f\d+$"
+)
 # The float32 that LLVM puts into an integer division, by how it begins, goes on and ends.
 _FROM_INTEGER = re.compile(r"[vs]_cvt_f32_[ui]32$|v_cvt_f32_ubyte\d$")
 _WITHIN = re.compile(
@@ -68,6 +83,8 @@ class _Flow:
             return Role.SEED
         if _WITHIN.match(opcode) and self._begins(index, set()) and self._ends(index, set()):
             return Role.INTEGER
+        if _NARROWS.match(opcode) and any(_COMPUTES.match(self._all[i].opcode) for i in self._reached(index)):
+            return Role.NARROWED
         return Role.OWN
 
     def _is(self, index: int, start: str) -> bool:

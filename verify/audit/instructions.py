@@ -48,6 +48,7 @@ class _Files:
 
     def __init__(self, assembly: str) -> None:
         self._names: dict[str, str] = {}
+        self._last = ""
         self.own: set[str] = set()
         for number, first, second in _FILE.findall(assembly):
             path = PurePosixPath(first, second) if second else PurePosixPath(first)
@@ -56,11 +57,15 @@ class _Files:
                 self.own.add(path.name)
 
     def place(self, frames: list[tuple[str, str]]) -> str:
-        """Return the innermost of (file, line) that is no file of Triton's and has a line."""
+        """Return the innermost of (file, line) that is no file of Triton's and has a line.
+
+        What compilers join of several lines has none; then it is said near which one it stands.
+        """
         for name, line in frames:
             if name and line != "0" and name not in self.own:
-                return f"{name}:{line}"
-        return NO_LINE
+                self._last = f"{name}:{line}"
+                return self._last
+        return f"near {self._last}" if self._last else NO_LINE
 
     def name(self, number: str) -> str:
         """Return a file's name."""

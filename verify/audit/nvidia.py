@@ -38,7 +38,7 @@ _DIVISION = (
     (r"div\.full(\.ftz)?\.f32", 24, 2.0, "2 ulp over the full range", Paid.DIVISION),
     (r"div\.approx(\.ftz)?\.f32", 24, _NONE, "2 ulp, but 0 for divisors above 2^126"),
     (r"rcp\.approx(\.ftz)?\.f32", 24, 1.0, "1 ulp over the full range", Paid.DIVISION),
-    (r"r?sqrt\.approx(\.ftz)?\.f32", 24, 2.0, "2^-22.9 relative"),
+    (r"r?sqrt\.approx(\.ftz)?\.f32", 24, 2.2, "2^-22.9 relative"),
     (r"(rcp|rsqrt)\.approx\.ftz\.f64", 20, _NONE, "of the upper 32 bits alone, a seed to be refined"),
     (r"(div|rcp|sqrt)\.rn\.f64", 53, 0.5, "IEEE 754"),
     (r"(div|rcp|sqrt)\.rn(\.ftz)?\.f32", 24, 0.5, "IEEE 754"),
@@ -56,6 +56,8 @@ _CONVERSION = (
     (r"cvt\..*\.(b?f16|f32|f64|e\dm\d)\w*\..*", 0, 1.0, "not to nearest, or not in this table"),
 )
 _CLAMP = (
+    (r"redux\.sync\.(min|max)(\.abs)?\.NaN\.f32", 0, 0.0, "of a warp; NaN where an argument is NaN"),
+    (r"redux\.sync\.(min|max)(\.abs)?\.f32", 0, 0.0, "of a warp; the number where an argument is NaN"),
     (r"(min|max)(\.ftz)?\.NaN(\.xorsign\.abs)?\.b?f\w+", 0, 0.0, "NaN where an argument is NaN"),
     (r"(min|max)(\.ftz)?\.b?f\w+", 0, 0.0, "the number where an argument is NaN"),
     (r"(add|sub|mul|fma)(\.\w+)*\.sat(\.\w+)*\.b?f\w+", 24, 0.5, "to [0, 1], NaN becomes 0"),

@@ -185,6 +185,7 @@ def _kernel(one: Compiled, reading: Reading) -> dict[str, Any]:
         "place": reading.place,
         "assembly": f"{one.target.name}/{reading.name}.{one.target.assembly}",
         "resources": asdict(reading.resources),
+        "constants": reading.constants,
         "options": reading.options,
         "calls": list(reading.calls),
         "functions": [{**asdict(function), "count": count} for function, count in reading.functions.items()],

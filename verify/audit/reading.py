@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from verify.audit.amd import AMD
 from verify.audit.documented import Documented, Table
@@ -51,33 +52,33 @@ class Reading:
     functions: Counter[Function]
     """What it calls of a library."""
     resources: Resources
+    constants: dict[str, str] = field(default_factory=dict)
+    """What was compiled in, by the name of the parameter."""
     options: dict[str, object] = field(default_factory=dict)
     """num_warps and what else Triton was told."""
     calls: tuple[str, ...] = ()
     """The calls that launch it first."""
 
 
-def read_kernel(target: Target, folder: Path, about: dict[str, object]) -> Reading:
+def read_kernel(target: Target, folder: Path, about: dict[str, Any]) -> Reading:
     """Read what `capture` wrote of one kernel; `about` is its entry in the answer."""
     name, kernel = str(about["name"]), str(about["kernel"])
     assembly = (folder / f"{name}.{target.assembly}").read_text()
-    calls = about["calls"]
-    options = about["options"]
-    assert isinstance(calls, list)
-    assert isinstance(options, dict)
     return Reading(
         name=name,
         kernel=kernel,
         place=f"{about['file']}:{about['line']}",
-        items=_items(assembly, target),
+        items=items_of(assembly, target),
         functions=functions_of((folder / f"{name}.ttir").read_text()),
         resources=resources_of(folder, name),
-        options=options,
-        calls=tuple(calls),
+        constants=about["constants"],
+        options=about["options"],
+        calls=tuple(about["calls"]),
     )
 
 
-def _items(assembly: str, target: Target) -> Counter[Item]:
+def items_of(assembly: str, target: Target) -> Counter[Item]:
+    """Count the floating-point instructions of an assembly that are alike."""
     table = TABLES[target.backend]
     modes = dict(_MODE.findall(assembly))
     instructions = instructions_of(assembly, target)

@@ -18,7 +18,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
-import triton
 from torch.utils._device import _device_constructors
 from triton.backends.compiler import GPUTarget
 from triton.runtime.driver import driver
@@ -41,9 +40,10 @@ def stand_in(target: Target) -> None:
     torch.Tensor.to = _on_cpu(torch.Tensor.to)
     for name in _NEW:
         setattr(torch.Tensor, name, _on_cpu(getattr(torch.Tensor, name)))
-    for constructor in (*_device_constructors(), *(getattr(torch, name) for name in _LIKE)):
-        if getattr(torch, constructor.__name__, None) is constructor:
-            setattr(torch, constructor.__name__, _on_cpu(constructor))
+    names = {getattr(function, "__name__", "") for function in _device_constructors()}
+    for name in names.union(_LIKE):
+        if hasattr(torch, name):
+            setattr(torch, name, _on_cpu(getattr(torch, name)))
     _pretend_cuda(target)
     driver.set_active(_Driver(target))
 
@@ -130,8 +130,3 @@ class _Driver:
             return [1.0] * len(options.get("quantiles") or (0.5,))
 
         return benchmark
-
-
-def interprets() -> bool:
-    """Tell whether Triton interprets in this process, and so compiles nothing."""
-    return bool(getattr(getattr(triton, "knobs", None), "runtime", None) and triton.knobs.runtime.interpret)

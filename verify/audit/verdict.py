@@ -28,11 +28,11 @@ _EXCUSED = (Role.EXACT, Role.SEED, Role.INTEGER)
 class Reason(StrEnum):
     """Why an instruction is an error under the declared bounds."""
 
+    UNKNOWN = "in no table"
     APPROXIMATE = "approximate"
     FLUSHES = "flushes subnormals"
     NARROW = "narrow"
     """Rounds to fewer bits than the bounds count on."""
-    UNKNOWN = "in no table"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ class Complaint:
 
 
 def complaints_of(target: Target, readings: Iterable[Reading], bounds: Bounds) -> list[Complaint]:
-    """Return what the bounds do not pay for, the most frequent last within a source line's order."""
+    """Return what the bounds do not pay for, the gravest first."""
     found: Counter[tuple[str, str, str, tuple[Reason, ...], str]] = Counter()
     for reading in readings:
         for item, count in reading.items.items():
@@ -75,8 +75,14 @@ def complaints_of(target: Target, readings: Iterable[Reading], bounds: Bounds) -
         Complaint(
             target=target.name, kernel=kernel, opcode=opcode, place=place, reasons=reasons, said=said, count=n
         )
-        for (kernel, opcode, place, reasons, said), n in sorted(found.items(), key=lambda entry: entry[0][2])
+        for (kernel, opcode, place, reasons, said), n in sorted(found.items(), key=_gravity)
     ]
+
+
+def _gravity(entry: tuple[tuple[str, str, str, tuple[Reason, ...], str], int]) -> tuple[int, str, str]:
+    """Order the gravest first: what cannot be bounded or is off by more than a rounding, then by line."""
+    _, opcode, place, reasons, _ = entry[0]
+    return min(list(Reason).index(reason) for reason in reasons), place, opcode
 
 
 def _said(line: Documented | None) -> str:
@@ -89,6 +95,8 @@ def _reasons(item: Item, target: Target, bounds: Bounds) -> Iterator[Reason]:
     if item.role in _EXCUSED:
         return
     yield from _against(item.documented, target, bounds)
+    if item.role is Role.NARROWED and isinstance(bounds, Float64Bounds):
+        yield Reason.NARROW
     # Beside float32 a flush is at most a rounding that the bounds count, and says so.
     if item.flushes and isinstance(bounds, Float64Bounds):
         yield Reason.FLUSHES
@@ -116,10 +124,11 @@ def _granted(line: Documented, target: Target, bounds: Bounds) -> float:
 
 
 def bound_of(target: Target, readings: Iterable[Reading], default: Float64Bounds) -> str:
-    """Return the bound that follows from the documented errors, as a formula in S and d = |m − M|.
+    """Return the bound that follows from the documented errors.
 
-    A kernel whose roundings are all of float64 keeps the default form; one of float32, that of `fp32` with
-    the constants that its own instructions give; one with an instruction that nothing bounds keeps none.
+    A kernel whose roundings are all of float64 keeps the default form, in S and d = |m − M|; one of float32,
+    that of `fp32` with the constants a, b and c (verify/bounds/README.md) that its own instructions give; one
+    with an instruction that nothing bounds keeps none.
     """
     lines = list(_lines(target, readings))
     unbounded = sorted({name for name, line in lines if line is None or math.isinf(line.ulp)})
@@ -128,7 +137,8 @@ def bound_of(target: Target, readings: Iterable[Reading], default: Float64Bounds
     known = [line for _, line in lines if line is not None]
     if any(0 < line.bits < _SINGLE for line in known):
         return "none: rounds to 16 bits"
-    if all(line.bits in (0, _WIDE) and line.ulp <= 1.0 for line in known):
+    narrowed = any(item.role is Role.NARROWED for reading in readings for item in reading.items)
+    if all(line.bits in (0, _WIDE) and line.ulp <= 1.0 for line in known) and not narrowed:
         grown = (
             f"{_times(default.per_segment, 'S')} + {default.constant:g} + {_times(default.per_exponent, 'd')}"
         )
@@ -143,7 +153,7 @@ def bound_of(target: Target, readings: Iterable[Reading], default: Float64Bounds
     }
     backend = Backend(name=target.backend, **errors)
     a, b, c = single.numerator(backend), single.denominator(backend), single.logarithm(backend)
-    return f"{single.ulp:g} ulp + 2^{single.unit_roundoff_log2}·(S + {a} | {b} + ln2·d), lse + {c}·|ln D|"
+    return f"fp32, a {a}, b {b}, c {c}"
 
 
 def _times(number: float, letter: str) -> str:
