@@ -81,7 +81,7 @@ def test_inactive_segments_hold_garbage(family):
 PINNED = {
     "producer": "c85260ddddf512b1",
     "empties": "670a3f8dad4ffcc9",
-    "huge_ranges": "e4503872d7d1553b",
+    "huge_ranges": "e2d7f977f4fabe99",
     "seq_lens": "c59ca07ca64b8c38",
     "neg_inf": "9c9c2f4be5854251",
     "cancellation": "df2768555e0e71b1",
@@ -98,7 +98,7 @@ PINNED = {
     "clamped": "48f5fb48874cacea",
     "swamped": "23084157e1ce07c5",
     "lofty": "58b84f139f2e098c",
-    "mutants": "f310e915a61eef12",
+    "mutants": "98b4d419a0069763",
 }
 
 

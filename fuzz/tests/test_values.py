@@ -262,14 +262,24 @@ def test_huge_ranges_has_the_distances_it_names(gap):
     assert near is None or near in distances
 
 
-def test_compensated_weights_still_matter():
-    params = {"gap": "normal_edge", "compensated": True}
+@pytest.mark.parametrize(
+    ("gap", "given_back", "least"),
+    [("normal_edge", "normal", 125), ("twice_edge", "far", 252), ("thrice_edge", "far", 330)],
+)
+def test_weights_that_are_given_back_still_matter(gap, given_back, least):
+    params = {"gap": gap, "given_back": given_back, "lengths": "full"}
     case = expand(recipe("huge_ranges", params=params, tokens=8))
-    m, s = case.segm_max.to(torch.float64), case.segm_expsum.to(torch.float64)
-    gap = m.amax(dim=-1, keepdim=True) - m
-    mass = s * torch.exp2(-gap)
+    assert bool(case.segm_expsum.isfinite().all())
+    o, m, s = (x.to(torch.float64) for x in (case.segm_output, case.segm_max, case.segm_expsum))
+    below = m.amax(dim=-1, keepdim=True) - m
+    mass = s * torch.exp2(-below)
     share = mass / mass.sum(dim=-1, keepdim=True)
-    assert bool(((gap > 100) & (share > 2.0**-24)).any())
+    assert bool(((below >= least) & (share > 2.0**-24)).any()) is (gap != "thrice_edge")
+    # Alone, a far value is the output, as float32 holds it.
+    value = (o * torch.exp2(-below)[..., None] / mass.sum(dim=-1)[..., None, None]).abs()
+    near = torch.where((below < 8)[..., None], value, 0.0).amax((2, 3))
+    far = torch.where((below >= least)[..., None], value, 0.0).amax((2, 3))
+    assert bool(((near == 0) & (far > 2.0**-140)).any())
 
 
 @pytest.mark.parametrize("kind", bit_patterns.KINDS)
