@@ -6,11 +6,12 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from reports.serialize import write_text
-from verify.audit.calls import production_calls
+from verify.audit.calls import AUDITED, production_calls
 from verify.audit.compile import Compiled, Request, compile_all
 from verify.audit.page import SCHEMA, instruction_table, kernel_table, overview, to_data
 from verify.audit.targets import TARGETS
@@ -25,11 +26,14 @@ from verify.cli.options import BOUNDS, CONVENTION, DTYPE, KERNEL, LIST, OUT, QUI
 from verify.cli.settings import bounds_of, settings_of, workers_of
 from verify.cli.special import SHAPES, TARGET
 
-OPTIONS: tuple[Option, ...] = (
-    *(KERNEL, CONVENTION, BOUNDS, TARGET, SHAPES, DTYPE),
-    *(WORKERS, TIMEOUT, OUT, LIST, QUIET),
-)
 _TIMEOUT_S = 600.0
+OPTIONS: tuple[Option, ...] = (
+    *(KERNEL, CONVENTION, BOUNDS, TARGET),
+    replace(SHAPES, default=AUDITED, help=f"what to merge; default: {len(AUDITED)} shapes of production"),
+    *(DTYPE, WORKERS),
+    replace(TIMEOUT, default=_TIMEOUT_S, help="time that all calls for one target may take"),
+    *(OUT, replace(LIST, help="list the targets and stop"), QUIET),
+)
 _SHOWN = 3  # errors of a target on the screen; audit.md has them all
 _WIDTH = 200
 
@@ -52,7 +56,7 @@ def _main(argv: Sequence[str] | None) -> int:
         convention=settings["convention"],
         calls=production_calls(settings["shapes"], settings["dtype"]),
         folder=out / "assembly",
-        timeout_s=settings["timeout"] or _TIMEOUT_S,
+        timeout_s=settings["timeout"],
     )
     with progress_shown(quiet=settings["quiet"]) as progress:
         compiled = compile_all(request, targets, workers_of(settings), progress)

@@ -12,6 +12,12 @@ from fuzz.production import RANK, Shape
 
 ORDINARY = Shape(tokens=24, heads=96, segments=128, active=7)
 """The ordinary shape of production: many segments, few of them active."""
+AUDITED = (
+    *(Shape(tokens=1, heads=16, segments=64, active=64), Shape(tokens=8, heads=16, segments=32, active=32)),
+    *(Shape(tokens=32, heads=16, segments=16, active=16), ORDINARY),
+    *(Shape(tokens=64, heads=128, segments=64, active=7), Shape(tokens=1000, heads=96, segments=8, active=5)),
+)
+"""A few of the shapes of production, with every S and from few rows to many."""
 _TILE = 64
 
 

@@ -131,7 +131,7 @@ def _yes(item: Item) -> str:
 
 def kernel_table(compiled: Sequence[Compiled]) -> str:
     """Return a row for every kernel of every target."""
-    header = ("target", "kernel", "registers", "spilled bytes", "warps", "contracts", "launched by")
+    header = ("target", "kernel", "registers", "spilled bytes", "warps", "contracts", "first launched by")
     lines = [_row(header), "| --- " * len(header) + "|"]
     for one in compiled:
         for reading in one.readings:
