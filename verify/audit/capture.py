@@ -14,6 +14,7 @@ import inspect
 import json
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -103,7 +104,7 @@ def _name(function: Any, path: Any) -> str:
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """Compile what is asked for; `refused` in the answer where the kernel cannot be loaded."""
+    """Compile what is asked for; `refused` alone in the answer where the kernel cannot be loaded."""
     target, folder = TARGETS[request["target"]], Path(request["folder"])
     folder.mkdir(parents=True, exist_ok=True)
     stand_in(target)
@@ -131,7 +132,11 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     """Answer the request in the file that the command line names."""
     file = Path(sys.argv[1])
-    file.with_suffix(".answer").write_text(json.dumps(answer(json.loads(file.read_text()))))
+    try:
+        said = answer(json.loads(file.read_text()))
+    except Exception:  # what a kernel raises was caught: this is the suite's own
+        said = {"broken": traceback.format_exc()}
+    file.with_suffix(".answer").write_text(json.dumps(said))
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from verify.cli.config import UsageError
 from verify.subjects.load import SubjectError
 
 _ROOT = Path(__file__).resolve().parents[2]
-_SHOWN = 2000  # characters of what a process that failed said
+_SHOWN = 200  # characters of what a process that ended said last
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,8 +73,8 @@ def compile_all(
 ) -> list[Compiled]:
     """Compile for every target, and return them in the order of the targets.
 
-    SubjectError where the kernel cannot be loaded; UsageError where a target takes too long; InternalError
-    where a process ends without an answer.
+    SubjectError where the kernel cannot be loaded or ends its process; UsageError where a target takes too
+    long; InternalError where this suite failed.
     """
     found: dict[str, Compiled] = {}
     with ThreadPoolExecutor(workers) as pool:
@@ -120,14 +120,19 @@ def _compile(request: Request, target: Target) -> Compiled:
         ) from None
     answer = file.with_suffix(".answer")
     if done.returncode != 0 or not answer.is_file():
-        said = (done.stderr or done.stdout)[-_SHOWN:]
-        raise InternalError(f"the process that compiles for {target.name} ended ({done.returncode}):\n{said}")
+        last = " ".join((done.stderr or done.stdout).split())[-_SHOWN:]
+        raise SubjectError(
+            f"--kernel {request.kernel!r}: its process ended with code {done.returncode} while compiling for "
+            f"{target.name}{f', and said: {last}' if last else ''}"
+        )
     return _read(target, folder, json.loads(answer.read_text()))
 
 
 def _read(target: Target, folder: Path, answer: dict[str, Any]) -> Compiled:
     if refused := answer.get("refused"):
         raise SubjectError(refused)
+    if broken := answer.get("broken"):
+        raise InternalError(broken)
     return Compiled(
         target=target,
         subject=answer["subject"],

@@ -186,6 +186,7 @@ def _kernel(one: Compiled, reading: Reading) -> dict[str, Any]:
         "assembly": f"{one.target.name}/{reading.name}.{one.target.assembly}",
         "resources": asdict(reading.resources),
         "constants": reading.constants,
+        "signature": reading.signature,
         "options": reading.options,
         "calls": list(reading.calls),
         "functions": [{**asdict(function), "count": count} for function, count in reading.functions.items()],

@@ -54,6 +54,8 @@ class Reading:
     resources: Resources
     constants: dict[str, str] = field(default_factory=dict)
     """What was compiled in, by the name of the parameter."""
+    signature: dict[str, str] = field(default_factory=dict)
+    """Types of the parameters, by name, as Triton writes them."""
     options: dict[str, object] = field(default_factory=dict)
     """num_warps and what else Triton was told."""
     calls: tuple[str, ...] = ()
@@ -72,6 +74,7 @@ def read_kernel(target: Target, folder: Path, about: dict[str, Any]) -> Reading:
         functions=functions_of((folder / f"{name}.ttir").read_text()),
         resources=resources_of(folder, name),
         constants=about["constants"],
+        signature=about["signature"],
         options=about["options"],
         calls=tuple(about["calls"]),
     )

@@ -8,6 +8,9 @@ import pytest
 
 from verify import commands
 from verify.audit.__main__ import main
+from verify.audit.compile import Request, compile_all
+from verify.audit.targets import TARGETS
+from verify.campaign.pool import InternalError
 from verify.cli.exits import CLEAN, FOUND, NOTHING_JUDGED, USAGE
 from verify.museum.registry import EXHIBITS
 
@@ -123,6 +126,7 @@ def test_a_kernel_that_launches_nothing(run):
         ("def merge(*arguments):\n    raise ValueError('only on Sundays')", USAGE, "only on Sundays"),
         ("def merge(o, *others):\n    copy_kernel[(1,)](o, o, 1, BLOCK=100)", FOUND, "power of 2"),
         ("merge = 1", USAGE, "no callable"),
+        ("def merge(*arguments):\n    import os; os._exit(7)", USAGE, "ended with code 7"),
     ],
 )
 def test_a_kernel_that_cannot_be_compiled(run, kernel, source, code, said):
@@ -177,6 +181,28 @@ def merge(o, m, s, lens, tile, dtype):
     _, _, report = run(*kernel(source), "--target", "sm_90", "--dtype", "float32,bfloat16")
     found = [compiled["calls"] for compiled in report["targets"][0]["kernels"]]
     assert [[call.split()[-1] for call in calls] for calls in found] == [["bfloat16"], ["float32"]]
+
+
+def test_a_kernel_in_its_own_convention(run, kernel):
+    source = """
+def merge(o, l):
+    t, s, h, r = o.shape
+    y = torch.empty(t, h, r, dtype=o.dtype, device=o.device)
+    copy_kernel[(8,)](o, y, y.numel(), BLOCK=128)
+    return y, l[:, 0]
+"""
+    convention = ("--convention", "flashinfer_merge_states", "--dtype", "bfloat16", "--target", "sm_90")
+    _, _, report = run(*kernel(source), *convention)
+    (compiled,) = report["targets"][0]["kernels"]
+    assert compiled["signature"]["o_ptr"] == compiled["signature"]["y_ptr"] == "*bf16"
+
+
+def test_a_fault_of_the_suite_is_no_fault_of_the_kernel(tmp_path):
+    request = Request(
+        kernel="mla_merge", convention="none such", calls=(), folder=tmp_path, timeout_s=60
+    )  # fmt: skip
+    with pytest.raises(InternalError, match="KeyError"):
+        compile_all(request, [TARGETS["sm_90"]], 1, lambda done, total, said: None)
 
 
 def test_what_a_kernel_does_not_declare_is_not_judged(run, kernel):
