@@ -65,7 +65,9 @@ def complaints_of(target: Target, readings: Iterable[Reading], bounds: Bounds) -
         for item, count in reading.items.items():
             reasons = tuple(_reasons(item, target, bounds))
             if reasons:
-                found[reading.kernel, item.opcode, item.place, reasons, _said(item.documented)] += count
+                found[
+                    reading.kernel, item.opcode, item.place, reasons, _said(item.documented, item.role)
+                ] += count
         for function, count in reading.functions.items():
             line = table_of(target).function(function.label)
             reasons = tuple(_against(line, target, bounds))
@@ -85,9 +87,11 @@ def _gravity(entry: tuple[tuple[str, str, str, tuple[Reason, ...], str], int]) -
     return min(list(Reason).index(reason) for reason in reasons), place, opcode
 
 
-def _said(line: Documented | None) -> str:
+def _said(line: Documented | None, role: Role = Role.OWN) -> str:
     if line is None:
         return "nothing is documented of it here"
+    if role is Role.NARROWED:
+        return f"{role}, its result is computed with ({line.source})"
     return f"{line.note} ({line.source})"
 
 
