@@ -20,7 +20,13 @@ _SAME = (
 )
 """What the shards of one run have in common: the kernel, the cases and what judges them."""
 
+_SAME_IF_SAID = (("subject", "convention"), ("bounds", "used"))
+"""Likewise, where a report says it."""
+
 _OF_A_SHARD = ("id", "shard", "started", "finished", "argv", "workers", "status", "stopped_by", "exit_code")
+OF_A_SHARD = "the other shards' cases are not in here"
+"""How the note of a single shard ends, which the whole does not need."""
+
 _STATUS = {130: "interrupted", 3: "judged", 1: "judged", 0: "judged", 5: "nothing judged"}  # the worst first
 
 
@@ -89,6 +95,9 @@ def _check_same(whole: Sequence[Report]) -> None:
             if other != known:
                 said = [f"{known!r:.60} in {first.run['shard']}", f"{other!r:.60} in {report.run['shard']}"]
                 raise ValueError(f"these are not shards of one run: {path} is {' and '.join(said)}")
+        for part, name in _SAME_IF_SAID:
+            if getattr(first, part).get(name) != getattr(report, part).get(name):
+                raise ValueError(f"these are not shards of one run: {part}.{name} is not the same in all")
 
 
 def _parts(report: Report) -> list[dict[str, Any]]:
@@ -187,7 +196,8 @@ def _notes(parts: Sequence[dict[str, Any]], held: shards.Shards) -> tuple[str, .
     notes = [f"partial: shard {held.missing}/{held.count} is missing"] if held.missing else []
     idle = [part["shard"] for part in parts if part["status"] == "nothing judged"]
     notes += [f"shard {shard} judged nothing" for shard in idle if len(idle) < len(parts)]
-    for note in dict.fromkeys(note for part in parts for note in part["notes"]):
+    said = dict.fromkeys(note for part in parts for note in part["notes"])
+    for note in said if held.missing else (note for note in said if not note.endswith(OF_A_SHARD)):
         by = [shards.parse(part["shard"]) for part in parts if note in part["notes"]]
         notes.append(note if len(by) == len(parts) else f"shard {shards.together(by)}: {note}")
     return tuple(notes)

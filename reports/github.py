@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reports.markdown import to_markdown, verdict_line, verdict_word
-from reports.records import Report
+from reports.records import Report, gating_notes
 
 ANNOTATIONS = 10
 """At most; GitHub shows no more of one step."""
@@ -21,12 +21,12 @@ def wanted(mode: str, environment: Mapping[str, str]) -> bool:
     return mode == "on" or (mode == "auto" and environment.get("GITHUB_ACTIONS") == "true")
 
 
-def add_summary(report: Report, environment: Mapping[str, str]) -> None:
+def add_summary(report: Report, environment: Mapping[str, str], baseline: Report | None = None) -> None:
     """Append the report to the step's summary; nothing where there is no step. Raises OSError."""
     place = environment.get("GITHUB_STEP_SUMMARY")
     if place:
         with Path(place).open("a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(to_markdown(report) + "\n")
+            file.write(to_markdown(report, baseline) + "\n")
 
 
 def annotate(report: Report) -> list[str]:
@@ -34,9 +34,8 @@ def annotate(report: Report) -> list[str]:
     lines = []
     if verdict_word(report) not in ("PASS", "FAIL"):
         lines.append(_line("error", report.run["status"], verdict_line(report)))
-    elif report.run["exit_code"] == 1 and report.notes:
-        # What a gate or a ledger of known faults holds against the report, whatever was found.
-        lines.append(_line("error", "the run", "\n".join(report.notes)))
+    elif report.run["exit_code"] == 1 and (notes := gating_notes(report)):
+        lines.append(_line("error", "the run", "\n".join(notes)))
     findings = sorted(report.findings, key=lambda finding: bool(finding.issue))
     most = ANNOTATIONS - len(lines)
     shown = findings if len(findings) <= most else findings[: most - 1]

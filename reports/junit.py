@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 
 from reports.markdown import finding_lines, verdict_line
-from reports.records import Finding, Report
+from reports.records import Finding, Report, gating_notes
 from reports.strata import Stratum
 
 _FINDINGS = 1000  # test cases; what comes after is counted by one more
@@ -57,9 +57,8 @@ def _run(report: Report) -> ET.Element:
     )
     if report.run["status"] != "judged":
         _complain(case, "error", report.run["status"], verdict_line(report))
-    elif report.run["exit_code"] == 1 and not report.totals["failed"]:
-        # What fails a run beside its cases, a stale list of known faults, stands in the notes.
-        _complain(case, "failure", verdict_line(report), "\n".join(report.notes))
+    elif report.run["exit_code"] == 1 and (not report.totals["failed"] or gating_notes(report)):
+        _complain(case, "failure", verdict_line(report), "\n".join(gating_notes(report) or report.notes))
     return case
 
 

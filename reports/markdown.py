@@ -9,9 +9,11 @@ from reports.movers import Mover, movers
 from reports.records import Finding, Report
 from reports.strata import Stratum
 
+_BYTES = 60_000
 _ROWS = 40  # strata shown; report.json holds them all
 _FINDINGS = 20
 _NOTES = 20
+_VALUES = 12  # of a finding
 _GROUPS = 4  # of a finding
 _MOVERS = 20
 _TEXT = 600  # letters of a text
@@ -40,7 +42,15 @@ def to_markdown(report: Report, baseline: Report | None = None) -> str:
         parts += ["## Laws", _laws(report.totals["laws"])]
     worst = sorted(report.strata, key=lambda stratum: (stratum.failed == 0, -stratum.margin))
     parts += ["## Worst strata", _strata(worst[:_ROWS])]
-    return "\n\n".join(parts) + "\n"
+    return _within("\n\n".join(parts) + "\n")
+
+
+def _within(text: str) -> str:
+    """Cut a page that hostile data made too long for a pull request, at the end of a line."""
+    if len(text.encode()) <= _BYTES:
+        return text
+    kept = text.encode()[:_BYTES].decode(errors="ignore").rpartition("\n")[0]
+    return f"{kept}\n\n… and more in report.json.\n"
 
 
 def verdict_word(report: Report) -> str:
@@ -182,7 +192,10 @@ def finding_lines(finding: Finding) -> list[str]:
         lines.append(f"also    {len(finding.groups) - 1 - _GROUPS} more groups of cases")
     if finding.where is not None:
         lines.append("where   " + " ".join(f"{name} {index}" for name, index in finding.where.items()))
-    lines += [f"{name:<7} {value}" for name, value in finding.values.items()]
+    values = list(finding.values.items())
+    lines += [f"{name:<7} {value}" for name, value in values[:_VALUES]]
+    if len(values) > _VALUES:
+        lines.append(f"and     {len(values) - _VALUES} more values")
     for name, number in (("got", finding.got), ("exact", finding.exact)):
         if number is not None:
             lines.append(f"{name:<7} {number.dec}  {number.hex}  {number.bits}".rstrip())

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from reports.records import Report
 from reports.strata import Stratum, StratumKey
+
+_ALIKE = ("profile", "max_cases", "seed", "families", "dtypes", "mode")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,13 +78,28 @@ class Mover:
 def movers(before: Report, after: Report) -> tuple[Mover, ...]:
     """Return every stratum of either report, paired: what vanished first, then the worst changes, by name.
 
-    The two may be of any runs: that they are comparable (one kernel, one profile, one device) is for the
-    caller to ask.
+    The two may be of any runs; `differences` says what makes them no fair comparison.
     """
     old = {stratum.key: stratum for stratum in before.strata}
     new = {stratum.key: stratum for stratum in after.strata}
     pairs = (Mover(key=key, before=old.get(key), after=new.get(key)) for key in {**old, **new})
     return tuple(sorted(pairs, key=_rank))
+
+
+def differences(before: Report, after: Report) -> Iterator[str]:
+    """Yield what else is not the same on both sides, so that nobody lays it at the kernel's door."""
+    for name in _ALIKE:
+        sides = [report.run.get(name) for report in (before, after)]
+        if sides[0] != sides[1]:
+            yield f"the {name.replace('_', ' ')} differs: {sides[0]} and {sides[1]}"
+    for what in ("device", "versions"):
+        sides = [report.environment[what] for report in (before, after)]
+        if sides[0] != sides[1]:
+            yield f"the {what} differs: {sides[0]} and {sides[1]}"
+    if before.bounds.get("sha256") != after.bounds.get("sha256"):
+        yield "the bounds differ: margins cannot be compared"
+    if before.tool.get("revision") != after.tool.get("revision"):
+        yield "the suite differs: its cases may not be the same"
 
 
 def _difference(before: float | None, after: float | None) -> float:

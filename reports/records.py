@@ -119,3 +119,8 @@ class Report:
     """path and sha256 of the files written beside the report."""
     notes: tuple[str, ...] = ()
     """What a reader should know before the verdict, one line each."""
+
+
+def gating_notes(report: Report) -> tuple[str, ...]:
+    """Return the notes that fail a report whatever its findings are: a gate's, and those of known faults."""
+    return tuple(note for note in report.notes if note.startswith(("gate, ", "ledger: ")))

@@ -62,5 +62,5 @@ def publish(
         write_text(junit, to_junit(report))
     if not github.wanted(to_github, environment):
         return []
-    github.add_summary(report, environment)
+    github.add_summary(report, environment, baseline)
     return github.annotate(report)

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from reports.combine import combine
+from reports.combine import OF_A_SHARD, combine
 from reports.markdown import verdict_line
 from reports.records import Report
 from reports.serialize import from_json, to_json
@@ -156,6 +156,23 @@ def test_the_worst_exit_code_is_that_of_the_whole(statuses, status, exit_code):
         found = combine(order)
         assert (found.run["status"], found.run["exit_code"]) == (status, exit_code)
         assert ("shard 1/2 judged nothing" in found.notes) == (statuses[1] == 5 != statuses[0])
+
+
+@pytest.mark.parametrize(("part", "name"), [("subject", "convention"), ("bounds", "used")])
+def test_shards_of_another_convention_or_bounds_are_refused(part, name):
+    first, second = shard_reports(run_of(1, 40), 2, seed=1)
+    with pytest.raises(ValueError, match=rf"{part}\.{name} is not the same in all"):
+        combine([first, changed(second, part, **{name: "another"})])
+
+
+def test_the_whole_does_not_say_that_shards_are_missing():
+    notes = [(f"shard {n}/2: {OF_A_SHARD}", "the corpus: odd") for n in range(2)]
+    parts = [
+        replace(part, notes=note)
+        for part, note in zip(shard_reports(run_of(1, 40), 2, seed=1), notes, strict=True)
+    ]
+    assert combine(parts).notes == ("the corpus: odd",)
+    assert any(OF_A_SHARD in note for note in combine(parts[:1], partial=True).notes)
 
 
 def test_an_exit_code_that_no_report_has_is_refused():

@@ -45,6 +45,14 @@ def test_a_summary_of_many_findings_and_strata_stays_small():
     assert "4980 more" in text
 
 
+def test_a_summary_of_endless_values_stays_small():
+    endless = finding(values={f"m[{i}]": "9" * 500 for i in range(1000)}, message="x" * 10_000)
+    text = to_markdown(report(findings=(endless,) * 30, notes=("n" * 10_000,) * 1000))
+    assert len(text.encode()) < 64 * 1024
+    assert "988 more values" in text
+    assert text.rstrip().endswith("and more in report.json.") or len(text.encode()) < 60_000
+
+
 def test_errors_are_summed_up_by_dtype_and_lse_apart():
     text = to_markdown(report(strata=(stratum(), stratum("empties"), stratum(result="lse"))))
     assert "| float32 | stress | 22 |" in text

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any, Protocol
 
+from reports.combine import OF_A_SHARD
 from reports.records import Finding, Report
 from verify.campaign.environment import describe_environment, describe_tool
 from verify.campaign.gather import Gathered
@@ -122,7 +123,7 @@ def _notes(plan: Plan, schedule: Schedule, gathered: Gathered, ending: Ending) -
     if ending.stopped_by:
         notes.append(f"stopped by {ending.stopped_by} before the last case")
     if plan.shard.count > 1:
-        notes.append(f"shard {plan.shard}: the other shards' cases are not in here")
+        notes.append(f"shard {plan.shard}: {OF_A_SHARD}")
     if Stream.HUNT.value in plan.families and not gathered.streams[Stream.HUNT.value]:
         notes.append("nothing was hunted: it starts from what was drawn, and not with a number of cases")
     if gathered.failed and gathered.arithmetic == gathered.failed:

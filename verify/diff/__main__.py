@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from reports.movers import movers
 from reports.records import Report
@@ -68,9 +69,9 @@ def _main(argv: list[str]) -> int:
         raise UsageError(
             f"{len(names)} of two sides: wanted A and B, each a report.json, a run's folder or a revision"
         )
-    before, after = sides(names, settings, _RUN)
+    (before, _), (after, place) = sides(names, settings, _RUN)
     moved = movers(before, after)
-    worse = _worse(before, after, settings)
+    worse = _worse(before, after, place, settings)
     lines = list(page(before, after, moved, worse, names))
     say("\n".join(lines))
     folder = settings["out"] / "diff"
@@ -106,15 +107,15 @@ def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     return names, rest
 
 
-def _worse(before: Report, after: Report, settings: Settings) -> list[Complaint]:
-    """Return what a gate says of B with A as its baseline, stratum by stratum."""
+def _worse(before: Report, after: Report, place: Path, settings: Settings) -> list[Complaint]:
+    """Return what a gate says of B, whose run is in `place`, with A as its baseline, stratum by stratum."""
     wanted = Wanted(
         bounds=bounds_of(settings),
         measured={},
         baseline=before,
         min_outputs=0,
         device=None,
-        folder=settings["out"],
+        folder=place,
     )
     return [complaint for complaint in complaints(after, wanted) if complaint.check == "baseline"]
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reports.markdown import table, verdict_line
-from reports.movers import Mover
+from reports.movers import Mover, differences
 from reports.records import Report
 from verify.gate.wanted import Complaint
 
 _ROWS = 40
-_ALIKE = ("profile", "max_cases", "seed", "families", "dtypes", "mode")
 
 
 def findings(before: Report, after: Report) -> tuple[list[str], list[str]]:
@@ -31,7 +30,7 @@ def page(
             for letter, one in zip("AB", (before, after), strict=True)
         ],
     )
-    for note in _notes(before, after):
+    for note in differences(before, after):
         yield f"\n> note: {note}"
     yield f"\n## Worse ({len(worse)})\n" if worse else "\nNo stratum is worse."
     for complaint in worse[:_ROWS]:
@@ -61,19 +60,3 @@ def _row(mover: Mover) -> tuple[str, ...]:
 
 def _change(before: float | None, after: float | None) -> str:
     return " → ".join("none" if value is None else f"{value:.6g}" for value in (before, after))
-
-
-def _notes(before: Report, after: Report) -> Iterator[str]:
-    """Yield what else is not the same on both sides, so that nobody lays it at the kernel's door."""
-    for name in _ALIKE:
-        sides = [report.run.get(name) for report in (before, after)]
-        if sides[0] != sides[1]:
-            yield f"the {name.replace('_', ' ')} differs: {sides[0]} and {sides[1]}"
-    for what in ("device", "versions"):
-        sides = [report.environment[what] for report in (before, after)]
-        if sides[0] != sides[1]:
-            yield f"the {what} differs: {sides[0]} and {sides[1]}"
-    if before.bounds.get("sha256") != after.bounds.get("sha256"):
-        yield "the bounds differ: margins cannot be compared"
-    if before.tool.get("revision") != after.tool.get("revision"):
-        yield "the suite differs: its cases may not be the same"

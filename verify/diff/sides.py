@@ -15,11 +15,17 @@ from verify.bounds import DEFAULT_BOUNDS
 from verify.campaign.pool import InternalError
 from verify.cli.config import Option, Settings, UsageError
 from verify.cli.exits import CLEAN, FOUND, INTERRUPTED, NOTHING_JUDGED, USAGE
+from verify.cli.written import ALONE, cleared, written
 from verify.diff.revision import Revision, check_out, commit_of, place_of
 
 
-def sides(names: Sequence[str], settings: Settings, run: Sequence[Option]) -> tuple[Report, Report]:
-    """Read or run both sides; UsageError where a name is neither, or `run` has no run to speak of."""
+def sides(
+    names: Sequence[str], settings: Settings, run: Sequence[Option]
+) -> tuple[tuple[Report, Path], tuple[Report, Path]]:
+    """Read or run both sides, each with the folder of its run.
+
+    UsageError where a name is neither, or where `run` has no run to speak of.
+    """
     files = [_file(name) for name in names]
     if None not in files:
         sources = {name: setting["source"] for name, setting in settings.record().items()}
@@ -29,7 +35,7 @@ def sides(names: Sequence[str], settings: Settings, run: Sequence[Option]) -> tu
     # Both are looked up before either is run.
     found = [file or _revision(name, settings) for name, file in zip(names, files, strict=True)]
     before, after = (
-        _read(side) if isinstance(side, Path) else _run(side, settings, letter)
+        (_read(side), side.parent) if isinstance(side, Path) else _run(side, settings, letter)
         for letter, side in zip("AB", found, strict=True)
     )
     return before, after
@@ -65,17 +71,23 @@ def _read(file: Path) -> Report:
         raise InternalError(f"{error}") from None
 
 
-def _run(revision: Revision, settings: Settings, letter: str) -> Report:
+def _run(revision: Revision, settings: Settings, letter: str) -> tuple[Report, Path]:
     """Run the kernel as it was at a commit; raises for whatever is no verdict."""
     place, commit = revision.place, revision.commit
     out: Path = settings["out"] / f"{letter}-{commit[:12]}"
+    file = cleared(out)
     print(f"running {settings['kernel']} at {commit[:12]}", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="mla-verify-") as scratch:
         folder = Path(scratch).resolve() / commit[:12]
         there = check_out(revision, folder)
         words = settings.arguments(leaving_out=("kernel", "out", "bounds", "profile"))
         bounds = str(DEFAULT_BOUNDS) if settings["bounds"] == "default" else settings["bounds"]
-        own = (f"--kernel={there.kernel}", f"--out={out.resolve()}", f"--profile={settings['profile']}")
+        own = (
+            ALONE,
+            f"--kernel={there.kernel}",
+            f"--out={out.resolve()}",
+            f"--profile={settings['profile']}",
+        )
         # -P: the folder in which this was typed must not hide what is to be compared.
         command = [sys.executable, "-P", "-m", "verify.fuzz", *words, *own, f"--bounds={bounds}", "--quiet"]
         before = os.environ.get("PYTHONPATH")
@@ -89,8 +101,9 @@ def _run(revision: Revision, settings: Settings, letter: str) -> Report:
         raise KeyboardInterrupt
     if done.returncode not in (CLEAN, FOUND, NOTHING_JUDGED):
         raise InternalError(f"at {commit[:12]}: {done.stderr.strip()}")
-    _relocate(out, folder, place.repository)
-    return _read(out / "report.json")
+    if file.exists():
+        _relocate(out, folder, place.repository)
+    return written(file), out
 
 
 def _relocate(out: Path, folder: Path, repository: Path) -> None:

@@ -93,6 +93,8 @@ def ratchet(
                 after[result] = replace(new, allowance=old.allowance, reason=why)
         elif new.ulp >= old.ulp:
             said = "kept"
+        elif (new.mode, new.device) != (old.mode, old.device):
+            said = f"kept: it was measured on {old.device} ({old.mode}), this on {new.device} ({new.mode})"
         elif 2 * new.outputs < old.outputs:
             said = f"kept: {new.outputs} values are too few beside the {old.outputs} that set it"
         else:

@@ -26,9 +26,17 @@ def case_named(name: str, folder: Path) -> Recipe | MergeCase:
     if slash and seed == Stream.CORPUS:
         return _of_corpus(number)
     try:
-        return load_case(Path(name))
+        return load_case(_kept(name, folder) or Path(name))
     except ValueError as error:
-        raise UsageError(f"{error}; wanted SEED/NUMBER, a case's name or a case file of a report") from None
+        raise UsageError(
+            f"{error}; wanted SEED/NUMBER, a case's name, a file, or a finding's id in --out"
+        ) from None
+
+
+def _kept(name: str, folder: Path) -> Path | None:
+    """Return the file of a finding that is named by its id, where the run in `folder` kept one."""
+    file = folder / "findings" / f"{name}.safetensors"
+    return file if Path(name).name == name and file.is_file() else None
 
 
 def _hunted(name: str, journal: Path) -> Recipe:

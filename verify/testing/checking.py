@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from reports.records import Report
-from reports.serialize import read_report
 from verify import fuzz
 from verify.campaign.pool import InternalError
 from verify.cli.config import UsageError
 from verify.cli.exits import CLEAN, FOUND, INTERRUPTED, NOTHING_JUDGED, USAGE
 from verify.cli.options import DEVICE, ISOLATE, PROFILE
 from verify.cli.settings import device_of, settings_of
+from verify.cli.written import ALONE, cleared, written
 from verify.testing.here import mode_note, visiting
 from verify.testing.naming import LOCAL, lent, name_of
 
@@ -71,7 +71,6 @@ def check(
         "workers": workers,
         "isolate": isolate,
         "out": out,
-        "shard": "0/1",  # a launcher's processes check everything each: a test has no shares
     }
     name = kernel if kernel is None or isinstance(kernel, str) else name_of(kernel)
     nameless = kernel if callable(kernel) and name is None else None
@@ -93,9 +92,10 @@ _UNNAMED = f"to replay a case, make the kernel a function of a module and name t
 
 
 def _run(options: Mapping[str, Option]) -> Report:
-    printed, said = io.StringIO(), io.StringIO()
+    printed, said, file = io.StringIO(), io.StringIO(), cleared(Path(str(options["out"])))
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(said):
-        code = fuzz.main([*_words(options), "--quiet"])
+        # A launcher's processes check everything each: a test has no shares.
+        code = fuzz.main([*_words(options), ALONE, "--quiet"])
     text = said.getvalue()
     # The last line is the verdict, for the caller to print or not; the rest is from a kernel in this process.
     print("".join(printed.getvalue().splitlines(keepends=True)[:-1]), end="")
@@ -106,10 +106,7 @@ def _run(options: Mapping[str, Option]) -> Report:
     if code not in (CLEAN, FOUND, NOTHING_JUDGED):
         raise InternalError(text.strip())
     print(text, end="", file=sys.stderr)
-    try:
-        return read_report(Path(str(options["out"])) / "report.json")
-    except ValueError as error:
-        raise InternalError(str(error)) from None
+    return written(file)
 
 
 def _words(options: Mapping[str, Option]) -> list[str]:

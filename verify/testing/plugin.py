@@ -87,6 +87,7 @@ class _Gate:
             pytest.fail(said, pytrace=False)
         from reports.markdown import verdict_line  # noqa: PLC0415
         from verify import check  # noqa: PLC0415
+        from verify.campaign.pool import InternalError  # noqa: PLC0415
         from verify.cli.config import UsageError  # noqa: PLC0415
         from verify.cli.required import device_complaint  # noqa: PLC0415
 
@@ -95,12 +96,14 @@ class _Gate:
         unknown = [name for name in chosen if name not in known]
         if unknown:
             pytest.fail(f"merge_gate: no option {unknown[0]!r}; it takes {', '.join(known)}", pytrace=False)
+        wrong, report = "", None
         try:
-            if said := device_complaint(self._flag("require_device"), chosen.get("device")):
-                pytest.fail(said, pytrace=False)
-            report = check(kernel or self._flag("kernel"), **chosen)
-        except UsageError as error:
-            pytest.fail(str(error), pytrace=False)
+            wrong = device_complaint(self._flag("require_device"), chosen.get("device"))
+            report = None if wrong else check(kernel or self._flag("kernel"), **chosen)
+        except (UsageError, InternalError) as error:
+            wrong = str(error)
+        if report is None:
+            pytest.fail(wrong, pytrace=False)
         verdict = verdict_line(report)
         self._node.user_properties.append((_PROPERTY, verdict))
         if report.run["exit_code"]:

@@ -214,6 +214,7 @@ def test_what_it_says_is_in_every_rendering(capsys, monkeypatch):
     assert summary.startswith("# FAIL mla_merge")
     assert f"> note: gate, bounds: {word}" in summary
     assert word in Path("junit.xml").read_text()
+    assert "What changed against the baseline" in summary
     assert word in Path("page.html").read_text()
     assert "changed" in Path("page.html").read_text()
     assert read_report(Path(bad)).run["exit_code"] == 0  # that run's verdict is its own
@@ -228,6 +229,46 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_run(capsys):
         code, _, out = gated(capsys, made(), flag, "folder")
         assert code == 2
         assert f"{flag} 'folder': wanted the name of a file" in out
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"MLA_VERIFY_SHARD": "0/2"},
+        {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0"},
+        {"MLA_VERIFY_LIST": "1"},
+        {"MLA_VERIFY_RESUME": "elsewhere"},
+    ],
+)
+def test_no_verdict_of_an_earlier_run_is_taken_for_this_one(variables, capsys, monkeypatch):
+    write_kernel(0.3)
+    Path("out").mkdir()
+    made("out/report.json")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    code = gate.main(["--kernel", "k.py:merge", *RUN, "--max-cases", "4"])
+    assert code == (2 if "MLA_VERIFY_LIST" in variables or "MLA_VERIFY_RESUME" in variables else 1)
+    assert "PASS" not in shown(capsys)[0]
+
+
+def test_a_baseline_is_of_the_same_kernel_and_what_else_differs_is_said(capsys):
+    other = made("b.json", subject={"name": "other.py:merge"})
+    code, _, out = gated(capsys, made(), "--baseline", other)
+    assert code == 2
+    assert "--baseline is of other.py:merge, the report of mla_merge" in out
+    other = made("b.json", run={"profile": "nightly"}, environment={"device": "Some GPU"})
+    code, _, out = gated(capsys, made(), "--baseline", other)
+    assert code == 0
+    assert "note  baseline: the profile differs: nightly and" in out
+    assert "note  baseline: the device differs: Some GPU and" in out
+
+
+def test_a_report_is_named_by_its_run_s_folder_too(capsys):
+    Path("run").mkdir()
+    made("run/report.json")
+    assert gated(capsys, "run", "--baseline", "run")[0] == 0
+    assert gated(capsys, "--", "run")[0] == 0
+    assert gated(capsys, "nowhere")[0] == 2
 
 
 def test_the_verdict_alone_when_quiet(capsys):
@@ -394,6 +435,9 @@ def tight(ulp="0.75"):
     rows, _, formula = DEFAULT_BOUNDS.read_text().partition("# The error that the kernel is allowed")
     text = rows.replace("ulp = 0.501", f"ulp = {ulp}") + "#" + formula.replace("ulp = 0.501", "ulp = 0.8")
     text = re.sub(r"outputs = \d+", "outputs = 11", re.sub(r"judged_ulp = .*", "judged_ulp = 0.5", text))
+    text = text.replace('device = "NVIDIA H200"', 'device = "cpu"').replace(
+        'mode = "device"', 'mode = "interpret"'
+    )
     Path("mine.toml").write_text(text)
     return ["--bounds", "mine.toml"]
 

@@ -33,6 +33,15 @@ def only(changes):
     return change
 
 
+def test_a_bound_of_one_device_is_not_tightened_on_another():
+    old = measure(report())
+    name, bound = next(iter(old.items()))
+    wide = {name: replace(bound, ulp=0.6, judged_ulp=0.6, device="Some GPU", mode="device")}
+    after, (change, *_) = ratchet(wide, {name: bound})
+    assert after == wide
+    assert change.said == f"kept: it was measured on Some GPU (device), this on {bound.device} ({bound.mode})"
+
+
 def test_the_projects_own_bounds_are_measured_for_every_result():
     measured = read_measured(DEFAULT_BOUNDS)
     assert list(measured) == [*FORMATS, "lse"]

@@ -95,6 +95,18 @@ def test_a_case_is_shrunk_stored_and_replayed(capsys):
     assert "WRONG_LSE noticed by oracle" in capsys.readouterr().out
 
 
+def test_a_finding_is_named_by_its_id(capsys):
+    code, out, _ = run(capsys, "0/3", "--shrink", "--laws", "none", kernel="shifted")
+    file = Path(shlex.split(next(line for line in out.splitlines() if line.startswith("replay ")))[4])
+    Path("kept/findings").mkdir(parents=True)
+    file.rename(Path("kept/findings") / file.name)
+    code, out, _ = run(capsys, file.stem, "--out=kept", "--laws", "none", kernel="shifted")
+    assert (code, "noticed by oracle" in out) == (1, True)
+    code, _, error = run(capsys, file.stem, "--out=elsewhere", kernel="shifted")
+    assert code == 2
+    assert "a finding's id in --out" in error
+
+
 def test_a_broken_law_is_shrunk_by_that_law_alone(capsys):
     code, out, _ = run(
         capsys, "0/3", "--shrink", "--laws", "repeat,batch", "--bounds", "fp32", kernel="batchwise"

@@ -186,6 +186,7 @@ def test_a_mistake_fails_the_test_with_one_line(run, call, complaint):
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([complaint])
     assert "Traceback" not in result.stdout.str()
+    assert "another exception" not in result.stdout.str()
 
 
 @pytest.mark.parametrize(
