@@ -112,7 +112,9 @@ def _result(name: str, value: object, shape: list[int], dtype: torch.dtype, o: t
     extent = 0
     for stride, size in sorted(zip(result.stride(), shape, strict=True)):
         if size > 1 and stride <= extent:
-            raise ValueError(f"{name} has strides {list(result.stride())}: its elements share memory")
+            raise ValueError(
+                f"{name} has strides {list(result.stride())}: its rows must lie one behind the other"
+            )
         extent += (size - 1) * stride
     return result
 

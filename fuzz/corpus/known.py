@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -191,7 +192,14 @@ def _shapes() -> Iterator[tuple[str, MergeCase]]:
                 tile_size=tile_size,
             ),
         )
+    # Lengths to which nothing can be added, or from which nothing can be taken, in 64 bits.
+    extreme = rows([[0] * 4] * 4, [[1] * 4] * 4, [[[1], [2], [3], [4]]] * 4, tile_size=16)
+    lengths = torch.tensor([2**63 - 1, -(2**63), 2**63 - 16, 17])
+    yield "a15-extreme-int64-lengths", replace(extreme, seq_lens=lengths)
+    for tokens, heads in ((0, 3), (3, 0)):
+        yield f"a15-t{tokens}-h{heads}", _nothing(tokens, heads)
     for heads, segments, rank in (
+        (128, 3, 1),
         (65, 24, 1),
         (97, 3, 2),
         (1, 24, 80),
@@ -201,6 +209,19 @@ def _shapes() -> Iterator[tuple[str, MergeCase]]:
         (1, 3, 576),
     ):
         yield f"a16-h{heads}-s{segments}-r{rank}", ordinary(1, heads, segments, rank)
+
+
+def _nothing(tokens: int, heads: int) -> MergeCase:
+    """Return a case without a row."""
+    return MergeCase(
+        segm_output=torch.zeros(tokens, heads, 4, 5),
+        segm_max=torch.zeros(tokens, heads, 4),
+        segm_expsum=torch.ones(tokens, heads, 4),
+        seq_lens=torch.ones(tokens, dtype=torch.int32),
+        tile_size=1,
+        out_dtype="float32",
+        domain=Domain.STRESS,
+    )
 
 
 def _specials() -> Iterator[tuple[str, MergeCase]]:

@@ -17,8 +17,12 @@ from verify.laws.law import Checked, Law, Trial
 from verify.laws.order import FEWEST, sensitive_rows
 from verify.laws.unchanged import unchanged
 
-_ROOM = 1 << 24
-"""Elements of o that a repeated case may have, where three times the case is not more."""
+_ROOM = {False: 1 << 24, True: 1 << 29}
+"""Elements of o that a repeated case may have, where three times the case is not more, on a CPU and a GPU."""
+
+_MANY = {False: 300, True: 20_000}
+"""Rows to repeat a case to, on a CPU and on a GPU: kernels change how they work at some number of rows. An
+interpreter takes 10 ms for each."""
 
 
 def rows_of(case: MergeCase, place: Place) -> MergeCase:
@@ -49,15 +53,17 @@ def _variants(trial: Trial, here: Place) -> Iterator[tuple[str, MergeCase, Place
     case, stream = trial.case, Stream(seed=trial.seed)
     for said, place in _parts(case, here, trial.seed) if case.T * case.H > 1 else ():
         yield said, rows_of(case, place), place, None
-    copies = stream.pick("batch copies", (2, 3, 9))
-    copies = max(2, min(copies, _ROOM // max(1, case.segm_output.numel()) - 1))
+    rows = case.T * case.H
+    copies = stream.pick("batch copies", (2, 3, 9, -(-_MANY[case.segm_output.is_cuda] // rows)))
+    room = _ROOM[case.segm_output.is_cuda] // max(1, case.segm_output.numel())
+    copies = max(2, min(copies, room - 1))
     # One copy more, of which nothing is asked but to be long: kernels choose how to work by the longest row.
     place = Place(tokens=torch.cat([here.tokens] * (copies + 1)), heads=here.heads)
     variant = rows_of(case, place)
     long = torch.arange(len(place.tokens), device=here.tokens.device) >= copies * case.T
     lengths = torch.where(long, longest_length(case), variant.seq_lens).to(case.seq_lens.dtype)
-    rows = ~long[:, None].expand(len(long), case.H)
-    yield f"all rows {copies} times beside longer ones", replace(variant, seq_lens=lengths), place, rows
+    asked = ~long[:, None].expand(len(long), case.H)
+    yield f"all rows {copies} times beside longer ones", replace(variant, seq_lens=lengths), place, asked
 
 
 def _parts(case: MergeCase, place: Place, seed: int) -> Iterator[tuple[str, Place]]:

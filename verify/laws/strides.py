@@ -16,7 +16,7 @@ from verify.laws.law import Called, Checked, Law, Trial
 from verify.laws.unchanged import unchanged
 
 _DENSE = tuple(name for name in LAYOUTS if not name.startswith("expanded") and name != "contiguous")
-_REFUSALS = ("ValueError", "NotImplementedError", "RuntimeError")
+_REFUSALS = ("ValueError", "NotImplementedError", "RuntimeError", "AssertionError", "TypeError")
 
 
 def _check(trial: Trial) -> Checked:
