@@ -47,9 +47,10 @@ def to_markdown(report: Report, baseline: Report | None = None) -> str:
 
 def _within(text: str) -> str:
     """Cut a page that hostile data made too long for a pull request, at the end of a line."""
-    if len(text.encode()) <= _BYTES:
+    data = text.encode(errors="backslashreplace")  # half a surrogate pair has no bytes
+    if len(data) <= _BYTES:
         return text
-    kept = text.encode()[:_BYTES].decode(errors="ignore").rpartition("\n")[0]
+    kept = data[:_BYTES].decode(errors="ignore").rpartition("\n")[0]
     return f"{kept}\n\n… and more in report.json.\n"
 
 

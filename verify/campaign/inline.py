@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from verify.campaign.environment import relevant_variables
 from verify.campaign.jobs import Job
@@ -15,7 +16,7 @@ class Inline:
 
     def __init__(self, settings: StationSettings) -> None:
         self._settings = settings
-        self.subject: dict[str, str] = {}
+        self.subject: dict[str, Any] = {}
         self.variables: dict[str, str] = {}
 
     def __enter__(self) -> Inline:

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from multiprocessing import connection
+from typing import Any
 
 from verify.campaign.jobs import Job
 from verify.campaign.outcome import Outcome
@@ -52,7 +53,7 @@ class Pool:
         }
         self._workers: list[Worker] = []
         self._opened = False
-        self.subject: dict[str, str] = {}
+        self.subject: dict[str, Any] = {}
         self.variables: dict[str, str] = {}
 
     def __enter__(self) -> Pool:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from typing import Any
 
 import numpy as np
 import torch
@@ -103,12 +104,12 @@ class Station:
         return replace(self._bench.run(job, case, exact), compile_s=self._clock.taken())
 
 
-def described(subject: Subject) -> dict[str, str]:
+def described(subject: Subject) -> dict[str, Any]:
     """Return what a report says of the kernel."""
     return {
         "name": subject.name,
         "import_path": subject.import_path,
         "source_sha256": subject.source_sha256,
-        "declared": str(subject.capabilities),
+        "declared": subject.capabilities.record(),
         "convention": subject.convention.name,
     }

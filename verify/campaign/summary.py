@@ -36,7 +36,7 @@ class Ending:
 class Loaded(Protocol):
     """What is known of the kernel where it was loaded."""
 
-    subject: dict[str, str]
+    subject: dict[str, Any]
     variables: dict[str, str]
 
 

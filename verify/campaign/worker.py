@@ -18,7 +18,7 @@ import traceback
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from verify.campaign.environment import relevant_variables
 from verify.campaign.jobs import Job
@@ -35,7 +35,7 @@ _CONTEXT = multiprocessing.get_context("spawn")
 class Ready:
     """The worker has loaded the kernel."""
 
-    subject: dict[str, str]
+    subject: dict[str, Any]
     """name, import_path, source_sha256."""
     variables: dict[str, str]
     """The environment variables that matter, as they are in the worker."""

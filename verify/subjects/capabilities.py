@@ -40,6 +40,12 @@ class Capabilities:
     exact: bool = False
     """Whether the exact algebra holds bit by bit, and not just within the bounds of both results."""
 
+    def record(self) -> dict[str, Any]:
+        """Return the declaration as plain data, by the names that `@supports` takes."""
+        values = {part.name: getattr(self, part.name) for part in fields(self)}
+        plain = {Numbers: str, tuple: list}
+        return {name: plain.get(type(value), lambda same: same)(value) for name, value in values.items()}
+
     def unsupported(self, case: MergeCase) -> str:
         """Return why a case is not supported, alike for many cases; empty when it is."""
         sizes = {"S": case.S, "R": case.R, "H": case.H, "T": case.T, "tile": case.tile_size}

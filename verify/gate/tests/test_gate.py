@@ -21,6 +21,7 @@ from verify.gate.tests.test_ratchet import PLAIN
 from verify.laws import LAWS
 
 TODAY = date(2026, 6, 1)
+ROOT = Path(gate.__file__).resolve().parents[2]
 
 MERGE = """
 from verify.museum.honest import Merge
@@ -249,6 +250,21 @@ def test_no_verdict_of_an_earlier_run_is_taken_for_this_one(variables, capsys, m
     code = gate.main(["--kernel", "k.py:merge", *RUN, "--max-cases", "4"])
     assert code == (2 if "MLA_VERIFY_LIST" in variables or "MLA_VERIFY_RESUME" in variables else 1)
     assert "PASS" not in shown(capsys)[0]
+
+
+def test_the_readme_s_lines_work_as_they_are_written(monkeypatch, capsys):
+    section = (ROOT / "README.md").read_text().partition("## As a gate")[2].partition("```sh\n")[2]
+    lines = section.partition("```")[0].splitlines()
+    # What the lines leave to the environment makes the run shorter, and nothing else.
+    short = {"FAMILY": "producer", "DTYPE": "bfloat16", "MAX_CASES": "14", "LAWS": "none", "ISOLATE": "off"}
+    for name, value in {**short, "MIN_OUTPUTS": "1000"}.items():
+        monkeypatch.setenv(f"MLA_VERIFY_{name}", value)
+    Path("my_kernels.py").write_text("from verify.museum.honest import reference_merge as merge\n")
+    commands = [shlex.split(line, comments=True) for line in lines]
+    assert [command[:3] for command in commands] == [["python", "-m", "verify.gate"]] * 2
+    for command in commands:
+        assert gate.main(command[3:]) == 0, shown(capsys)
+    assert "ok    baseline" in shown(capsys)[0]
 
 
 def test_a_baseline_is_of_the_same_kernel_and_what_else_differs_is_said(capsys):

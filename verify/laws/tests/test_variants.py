@@ -225,7 +225,12 @@ def test_batch_repeats_divides_and_isolates():
     # The copy that is nothing but company is as long as a row can be.
     assert repeated.active.tolist() == case.active.tolist() * (repeated.T // 5 - 1) + [case.S] * 5
     assert checked("batch", HONEST, case).rows == 15
-    assert [variant.T for variant in variants("batch", ordinary(tokens=1, heads=1))] in ([3], [4], [10], [301])
+    assert [variant.T for variant in variants("batch", ordinary(tokens=1, heads=1))] in (
+        [3],
+        [4],
+        [10],
+        [301],
+    )
 
 
 def test_the_row_alone_is_one_in_which_an_order_can_show():
