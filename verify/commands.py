@@ -12,6 +12,7 @@ _COMMANDS = {
     "audit": "verify.audit.__main__",
     "bench": "verify.bench.__main__",
     "diff": "verify.diff.__main__",
+    "env": "verify.env.__main__",
     "fuzz": "verify.fuzz",
     "gate": "verify.gate.__main__",
     "museum": "verify.museum.__main__",
