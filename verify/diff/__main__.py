@@ -1,4 +1,4 @@
-"""`python -m verify.diff A B`: what changed between two reports, or two git revisions of a kernel."""
+"""`python -m verify.diff A B`: what changed between two reports, two revisions of a kernel, two passports."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ from verify.cli.options import (
 )
 from verify.cli.settings import bounds_of, settings_of
 from verify.diff.page import findings, page
-from verify.diff.sides import sides
+from verify.diff.sides import refuse_run, sides
+from verify.env.compare import compare, passports_of
 from verify.gate.criteria import complaints
 from verify.gate.wanted import Complaint, Wanted
 
@@ -56,19 +57,27 @@ OPTIONS = (*_RUN, BOUNDS, OUT)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code: 1 where B is worse than A."""
+    """Run the command and return its exit code: 1 where B is worse than A, or passports differ."""
     return guarded(lambda: _main(list(sys.argv[1:] if argv is None else argv)))
 
 
 def _main(argv: list[str]) -> int:
     names, words = _split(argv)
     settings = settings_of(
-        "diff", f"{__doc__} A and B are report.json, a run's folder or a revision.", OPTIONS, words
+        "diff",
+        f"{__doc__} A and B are report.json, a run's folder or a revision; or both are passport.json.",
+        OPTIONS,
+        words,
     )
     if len(names) != 2:
         raise UsageError(
-            f"{len(names)} of two sides: wanted A and B, each a report.json, a run's folder or a revision"
+            f"{len(names)} of two sides: wanted A and B, each a report.json, a run's folder or a revision, "
+            "or two passports"
         )
+    passports = passports_of(names)
+    if passports is not None:
+        refuse_run(settings, _RUN)
+        return compare(*passports, names, settings["out"] / "diff" / "diff.md")
     (before, _), (after, place) = sides(names, settings, _RUN)
     moved = movers(before, after)
     worse = _worse(before, after, place, settings)

@@ -28,10 +28,7 @@ def sides(
     """
     files = [_file(name) for name in names]
     if None not in files:
-        sources = {name: setting["source"] for name, setting in settings.record().items()}
-        for option in run:
-            if sources[option.name].startswith("--"):
-                raise UsageError(f"--{option.name}: both runs were made already; leave it out")
+        refuse_run(settings, run)
     # Both are looked up before either is run.
     found = [file or _revision(name, settings) for name, file in zip(names, files, strict=True)]
     before, after = (
@@ -39,6 +36,14 @@ def sides(
         for letter, side in zip("AB", found, strict=True)
     )
     return before, after
+
+
+def refuse_run(settings: Settings, run: Sequence[Option]) -> None:
+    """Raise UsageError where the command line sets one of the options of a run: there will be none."""
+    sources = {name: setting["source"] for name, setting in settings.record().items()}
+    for option in run:
+        if sources[option.name].startswith("--"):
+            raise UsageError(f"--{option.name}: both runs were made already; leave it out")
 
 
 def _revision(name: str, settings: Settings) -> Revision:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reports.markdown import table
+from reports.serialize import write_text
 from verify.campaign.pool import InternalError
 from verify.cli.config import UsageError
+from verify.cli.exits import CLEAN, FOUND, say
 from verify.env.page import measured_text, witness_text
 from verify.env.passport import Entry, Passport, is_passport, read_passport
 from verify.env.probe import REFUSED
@@ -101,11 +103,16 @@ def page(
         yield table(("probe", "answer", "A", "B", "what follows"), rows)
 
 
-def verdict(found: Sequence[Difference]) -> str:
-    """Return the last line."""
+def compare(before: Passport, after: Passport, names: Sequence[str], file: Path) -> int:
+    """Print the comparison and write it to a file; return the exit code, FOUND where anything differs."""
+    found = differences(before, after)
+    text = "\n".join(page(before, after, found, names))
+    say(text)
+    write_text(file, text + "\n")
+    say(f"\nwritten: {file}")
     answers = sum(len(set(pair.answers)) == 2 for pair in found)
-    word = "DIFFERENT" if found else "SAME"
-    return f"{word} passports answers {answers} numbers {len(found) - answers}"
+    say(f"{'DIFFERENT' if found else 'SAME'} passports answers {answers} numbers {len(found) - answers}")
+    return FOUND if found else CLEAN
 
 
 def _file(name: str) -> Path | None:
