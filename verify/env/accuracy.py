@@ -78,7 +78,8 @@ def logarithms(base: Base, seed: int) -> Sample:
 
 def _normal(operands: tuple[Tensor, ...], exact: ExactValues) -> Sample:
     size = exact.rounded.abs()
-    kept = ((size == 0) | (size >= _NORMAL)) & (size <= _F32.max_value)
+    zero = (size == 0) & (exact.residual == 0)  # as ln 1 is, and no quotient that underflows
+    kept = (zero | (size >= _NORMAL)) & (size <= _F32.max_value)
     for x in operands:
         kept &= (x == 0) | (x.abs() >= _NORMAL)
     places = kept.nonzero().flatten()

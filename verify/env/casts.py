@@ -1,8 +1,9 @@
 """How a cast to a narrower format rounds: once, by way of another format, or not at all.
 
 A rule is a way to round, made of roundings of the oracle; the answer is the first rule that explains every
-point. The points are all ties of the format (of float32, a tie beside every float of the sweep's subset) and
-their neighbours in the format that is cast: a tie's neighbour rounded twice becomes the tie.
+point. The points are all values of the format and its ties (of float32, those of the sweep's subset), the
+neighbours of both in the format that is cast, and others a little further away: rounded twice, they become
+the tie; rounded and then truncated, the value.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from verify.ulp import error_ulp
 
 ONCE, OTHER = "once, to nearest even", "by none of these rules"
 _NORMAL_ONLY = ", but for the subnormal range"
+
+_AWAY = 2.0**-10  # of a tie: bfloat16 takes it for the tie, and float16 does not
 
 Rule = Callable[[Tensor, Format], Tensor]
 """Rounds float64s [N], none beyond the format's largest, to values of the format."""
@@ -74,19 +77,18 @@ ANSWERS = (*(name + part for name in RULES for part in ("", _NORMAL_ONLY)), OTHE
 @cache
 def points(source: str, target: str, seed: int) -> Tensor:
     """Return the values [N] to cast, in the source's dtype, none beyond the target's largest."""
-    fmt = FORMATS[target]
+    fmt, dtype = FORMATS[target], getattr(torch, source)
     if target == "float32":
         low = floats(subset(((0, INFINITE - 1),), seed))
         ties = (low.double() + torch.nextafter(low, torch.tensor(torch.inf)).double()) / 2
-        x = torch.cat([ties, -ties])
+        ties = torch.cat([ties, -ties])
     else:
-        x = floats(midpoints(fmt)).double()
-    if source == "float64":
-        x = x[round_values(x, fmt).residual.abs() == 0.5]
-        up = torch.full_like(x, torch.inf)
-        x = torch.cat([x, torch.nextafter(x, up), torch.nextafter(x, -up)])
-    x = x[x.abs() <= fmt.max_value]
-    return x if source == "float64" else x.float()
+        ties = floats(midpoints(fmt)).double()
+        ties = ties[round_values(ties, fmt).residual.abs() == 0.5]
+    x = torch.cat([ties, _truncated(ties, fmt)]).to(dtype)
+    up, down = (torch.nextafter(x, torch.full_like(x, way)) for way in (torch.inf, -torch.inf))
+    x = torch.cat([x, up, down, *((x.double() * (1 + way)).to(dtype) for way in (_AWAY, -_AWAY))])
+    return x[x.double().abs() <= fmt.max_value]
 
 
 def _find(source: str, target: str, engine: Engine, seed: int) -> Answer:

@@ -36,15 +36,16 @@ _RESULTS = (
     ("multiply, then subtract", (2.0**-60, 2.0**-60, 2.0**-120 - _TINY), _TINY, 0.0),
     ("fma", (2.0**-60, 2.0**-60, 2.0**-120 - _TINY), _TINY, 0.0),
     ("exp2", (-140.0,), _TINY, 0.0),
-    ("maximum", (_TINY, -1.0), _TINY, 0.0),
 )
+# Subnormal on both sides.
+_NUMBERS = (("maximum", (_TINY, -1.0), _TINY, 0.0),)
 _CASTS = (
     ("operand", _F16, _F32, 2.0**-20),
-    ("operand", _BF16, _F32, 2.0**-130),
+    ("number", _BF16, _F32, 2.0**-130),
     ("operand", _F32, _F64, _TINY),
     ("result", _F64, _F32, _TINY),
     ("result", _F32, _F16, 2.0**-20),
-    ("result", _F32, _BF16, 2.0**-130),
+    ("number", _F32, _BF16, 2.0**-130),
 )
 _FOLLOWS = {
     "add": "partial sums of a merge in float32 lose what is below 2^-126",
@@ -83,7 +84,7 @@ def _arithmetic(what: str, row: tuple[str, tuple[float, ...], float, float]) -> 
     key = operation.partition(",")[0] if operation != "multiply, then subtract" else "fma"
     return Probe(
         name=f"subnormal {what}/{operation}{divisor}",
-        question=f"Is a subnormal {what} of float32 `{operation}` kept?",
+        question=f"Is a subnormal {what} kept by {operation} of float32s?",
         needs=frozenset((operation,)),
         answers=ANSWERS,
         follows=_FOLLOWS[key],
@@ -95,7 +96,7 @@ def _cast(what: str, dtype: torch.dtype, into: torch.dtype, value: float) -> Pro
     names = " to ".join(str(x).removeprefix("torch.") for x in (dtype, into))
     return Probe(
         name=f"subnormal {what}/{names}",
-        question=f"Is a subnormal {what} of the cast from {names} kept?",
+        question=f"Is a subnormal {what} kept by the cast from {names}?",
         needs=frozenset(("copy",)),
         answers=ANSWERS,
         follows=_FOLLOWS["cast"],
@@ -106,5 +107,6 @@ def _cast(what: str, dtype: torch.dtype, into: torch.dtype, value: float) -> Pro
 PROBES = (
     *(_arithmetic("operand", row) for row in _OPERANDS),
     *(_arithmetic("result", row) for row in _RESULTS),
+    *(_arithmetic("number", row) for row in _NUMBERS),
     *(_cast(*row) for row in _CASTS),
 )
