@@ -37,6 +37,8 @@ def test_what_flushes_is_told_from_what_does_not(name):
 
 def test_the_witness_of_a_flush_says_what_is_right():
     seen = ask("subnormal result/multiply", both("multiply")[1]).witness
+    assert seen is not None
+    assert seen.right is not None
     assert [x.hex for x in seen.operands] == ["0x1p-100", "0x1p-40"]
     assert (seen.got.bits, seen.right.bits) == ("0x00000000", "0x00000200")
 
