@@ -28,9 +28,16 @@ from verify.env.registry import PROBES
 from verify.sweep.registry import PROBES as SWEPT
 
 SCHEMA = "mla-merge-environment/1"
+
+
+def _asked(text: str) -> bool:
+    """Parse the switch; names of probes are the sweep's setting of the same name, and ask nothing here."""
+    return not all(part.strip() in SWEPT for part in text.split(",")) and switch(text)
+
+
 ASK = Option(
     name="probe",
-    parse=lambda text: text not in SWEPT and switch(text),  # one configuration serves the sweep's too
+    parse=_asked,
     default=False,
     help="ask the device how it computes, with small kernels and operations of torch: its passport",
 )

@@ -47,7 +47,8 @@ class TritonEngine:
         out = torch.full(a.shape, 113, dtype=torch.uint8).to(into or a.dtype).to(self._device)
         with _launch(self._device):
             if operation == _ARGUMENTS:
-                kernels.product_of_arguments[(1,)](out, int(a[0]), int(b[0]))
+                for place in range(len(a)):
+                    kernels.product_of_arguments[(1,)](out[place:], int(a[place]), int(b[place]))
             else:
                 name, options = _PINNED.get(operation, (operation, {}))
                 block = _BLOCK[self._device.type]

@@ -32,7 +32,7 @@ class Entry:
     """What of a merge depends on it."""
     witness: Witness | None = None
     """Operands that show it; None for a refusal."""
-    measured: Mapping[str, int | float | str] = field(default_factory=dict)
+    measured: Mapping[str, Any] = field(default_factory=dict)
     """Numbers behind it, by name."""
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -60,7 +60,7 @@ class Answer:
     """One of the probe's answers, or REFUSED."""
     witness: Witness | None = None
     """None where it refused."""
-    measured: Mapping[str, int | float | str] = field(default_factory=dict)
+    measured: Mapping[str, Any] = field(default_factory=dict)
     """Numbers behind the answer by name, errors in ulp of the result's format, and what a refusal said."""
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from verify.env.in_torch import TorchEngine
-from verify.env.probe import Answer
+from verify.env.probe import Answer, Witness
 from verify.env.registry import PROBES
 
 HONEST = TorchEngine("cpu")
@@ -38,3 +38,9 @@ class Spoilt:
 def ask(probe: str, own: Mapping[str, Callable[..., Tensor]]) -> Answer:
     """Ask one probe of an engine with these faults."""
     return PROBES[probe].ask(Spoilt(own), 0)
+
+
+def seen(answer: Answer) -> Witness:
+    """Return the witness of an answer that has one."""
+    assert answer.witness is not None
+    return answer.witness
