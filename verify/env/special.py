@@ -35,7 +35,8 @@ def _pair(operation: str, engine: Engine, _: int) -> Answer:
         (True, False): FIRST,
         (False, True): SECOND,
     }
-    return Answer(answer=answers[tuple(got.isnan().tolist())], witness=witness((left, right), got))
+    lost = int((~got.isnan()).int().argmax())  # the order in which NaN vanishes, if there is one
+    return Answer(answer=answers[tuple(got.isnan().tolist())], witness=witness((left, right), got, lost))
 
 
 def _clamp(operation: str, engine: Engine, _: int) -> Answer:
@@ -55,7 +56,8 @@ def _row(engine: Engine, _: int) -> Answer:
     lost = int((~told).int().argmax())
     return Answer(
         answer=answer,
-        witness=witness((rows[:, 0], rows[:, -1]), got, lost),
+        # The element that is NaN, and the largest of the others.
+        witness=witness((rows.diagonal(), rows.nan_to_num(0.0).amax(1)), got, lost),
         measured={"rows": len(got), "NaN": int(told.sum())},
     )
 

@@ -7,7 +7,7 @@ import torch
 
 from verify.env.probe import REFUSED, Answer, Probe, RefusedError
 from verify.env.registry import PROBES
-from verify.env.tests.engines import HONEST, ask
+from verify.env.tests.engines import HONEST, ask, seen
 
 SUBNORMAL = [
     name
@@ -40,11 +40,10 @@ def test_what_flushes_is_told_from_what_does_not(name):
 
 
 def test_the_witness_of_a_flush_says_what_is_right():
-    seen = ask("subnormal result/multiply", both("multiply")[1]).witness
-    assert seen is not None
-    assert seen.right is not None
-    assert [x.hex for x in seen.operands] == ["0x1p-100", "0x1p-40"]
-    assert (seen.got.bits, seen.right.bits) == ("0x00000000", "0x00000200")
+    shown = seen(ask("subnormal result/multiply", both("multiply")[1]))
+    assert shown.right is not None
+    assert [x.hex for x in shown.operands] == ["0x1p-100", "0x1p-40"]
+    assert (shown.got.bits, shown.right.bits) == ("0x00000000", "0x00000200")
 
 
 @pytest.mark.parametrize(("dtype", "unit"), [("float32", 2.0**-24), ("float64", 2.0**-54)])
@@ -67,7 +66,10 @@ def test_contraction(dtype, unit):
     ],
 )
 def test_nan_through_a_maximum(answer, maximum):
-    assert ask("NaN/maximum", {"maximum": lambda a, b, _: maximum(a, b)}).answer == answer
+    found = ask("NaN/maximum", {"maximum": lambda a, b, _: maximum(a, b)})
+    assert found.answer == answer
+    assert (seen(found).got.dec == "nan") == (answer == "NaN wherever it stands")
+    assert "nan" in [x.dec for x in seen(found).operands]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +94,10 @@ def test_nan_through_a_clamp(answer, clamp):
     ],
 )
 def test_nan_in_a_row(answer, largest):
-    assert ask("NaN/largest of a row", {"largest of a row": largest}).answer == answer
+    found = ask("NaN/largest of a row", {"largest of a row": largest})
+    assert found.answer == answer
+    assert seen(found).operands[0].dec == "nan"
+    assert (seen(found).got.dec == "nan") == (answer == "NaN wherever it stands")
 
 
 @pytest.mark.parametrize(
