@@ -42,7 +42,8 @@ ASK = Option(
     help="ask the device how it computes, with small kernels and operations of torch: its passport",
 )
 _FILE = replace(JSON, help="write the environment, or the passport, here as JSON; - for stdout, and no text")
-OPTIONS = (ASK, DEVICE, SEED, _FILE, QUIET)
+_SEED = replace(SEED, help="what points are drawn by; passports of one seed can be compared")
+OPTIONS = (ASK, DEVICE, _SEED, _FILE, QUIET)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
